@@ -1,23 +1,64 @@
-//! The files of the default guest, by the names that descriptions use.
+//! The files of the default guest and the disks of guests, by the names that descriptions use.
 
+use super::packages;
 use output::{Failure, Output};
 use project::Project;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use system::System;
 
 /// A guest's kernel: Debian's for virtual machines.
 pub const KERNEL: &str = "debian-cloud";
 /// A guest's initial ramdisk: Debian's busybox and the scripts of `tools/image/guest`.
 pub const RAMDISK: &str = "busybox";
+/// A guest's firmware: Debian's SeaBIOS for QEMU's machine `microvm`.
+const FIRMWARE: &str = "seabios";
+/// What a guest's disk holds: Debian, installed.
+const DEBIAN: &str = "debian";
+/// Or GRUB alone.
+const GRUB: &str = "grub";
 
 /// Where the named guest files are once fetched.
 pub fn files(project: &Project) -> BTreeMap<String, PathBuf> {
     let guest = image::Guest::at(&project.guest());
-    BTreeMap::from([(KERNEL.to_string(), guest.kernel), (RAMDISK.to_string(), guest.ramdisk)])
+    [(KERNEL, guest.kernel), (RAMDISK, guest.ramdisk), (FIRMWARE, guest.firmware)]
+        .map(|(name, path)| (name.to_string(), path))
+        .into()
+}
+
+/// Where the named disk images are once made.
+pub fn disk_images(project: &Project) -> BTreeMap<String, PathBuf> {
+    let folder = project.guest();
+    [(DEBIAN, image::debian_disk_at(&folder)), (GRUB, image::grub_disk_at(&folder))]
+        .map(|(name, path)| (name.to_string(), path))
+        .into()
 }
 
 /// Fetches the guest files if they are not there, and checks them if they are.
 pub fn fetch(project: &Project, output: &Output) -> Result<image::Guest, Failure> {
-    image::fetch_guest(&project.guest(), &mut |text| output.detail(text))
-        .map_err(|error| Failure::unable(error.to_string(), error.remedy()))
+    image::fetch_guest(&project.guest(), &mut |text| output.detail(text)).map_err(unable)
+}
+
+/// Fetches the files that the system names, and makes its guests' disk images.
+pub fn prepare(system: &System, project: &Project, output: &Output) -> Result<(), Failure> {
+    if !system.files.is_empty() {
+        fetch(project, output)?;
+    }
+    let folder = project.guest();
+    for image in &system.disk_images {
+        let made = match image.name.as_str() {
+            DEBIAN => {
+                packages::need(&image::DEBIAN_NEEDS.map(String::from), output)?;
+                image::debian_disk(&folder, &mut |text| output.note(text))
+            }
+            GRUB => image::grub_disk(&folder, &mut |text| output.detail(text)),
+            _ => continue,
+        };
+        made.map_err(unable)?;
+    }
+    Ok(())
+}
+
+fn unable(error: image::Error) -> Failure {
+    Failure::unable(error.to_string(), error.remedy())
 }

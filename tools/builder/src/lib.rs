@@ -46,8 +46,14 @@ fn things(project: &Project, options: &KernelOptions) -> Result<(Assets, Vec<Own
     programs.extend(own.iter().map(|program| (program.name.clone(), own::elf(program, project, options))));
     let is_finished = |program: &&OwnProgram| matches!(program.made, Made::Elf(_));
     let finished = own.iter().filter(is_finished).map(|program| program.name.clone()).collect();
-    let assets =
-        Assets { machines: project.machines(), programs, finished, files: guest::files(project), machine: None };
+    let assets = Assets {
+        machines: project.machines(),
+        programs,
+        finished,
+        files: guest::files(project),
+        disk_images: guest::disk_images(project),
+        machine: None,
+    };
     Ok((assets, own))
 }
 
@@ -108,9 +114,7 @@ pub fn build_loaded(
     make_programs(kernel, project, output)?;
     own::build(&own, &system.programs, kernel, project, output)?;
     progress.step("fetching the guest's files");
-    if !system.files.is_empty() {
-        guest::fetch(project, output)?;
-    }
+    guest::prepare(&system, project, output)?;
     progress.step("writing the system image");
     let (image, resolved) = write_image(&system, &assets, project)?;
     Ok(Built { kernel: project.kernel(&kernel.configuration()), image, resolved, system })
@@ -201,9 +205,7 @@ impl<'a> Builds<'a> {
             made.push(*kernel);
         }
         own::build(&own, &system.programs, kernel, project, output)?;
-        if !system.files.is_empty() {
-            guest::fetch(project, output)?;
-        }
+        guest::prepare(&system, project, output)?;
         let (image, resolved) = write_image(&system, &assets, project)?;
         Ok(Built { kernel: project.kernel(&kernel.configuration()), image, resolved, system })
     }

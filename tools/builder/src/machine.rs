@@ -4,8 +4,11 @@ use super::{packages, Built};
 use emulator::command::Settings;
 use emulator::CommandLine;
 use output::{Failure, Output};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use system::System;
+use system::{DiskImage, System};
 
 /// What can be different from one run to the next.
 #[derive(Debug, Clone, Default)]
@@ -70,7 +73,7 @@ impl MachineOptions {
         })?;
         let disk = self.disk.clone().unwrap_or_else(|| built.image.with_file_name("disk.img"));
         if let Some(bytes) = emulator.disk {
-            make_disk(&disk, bytes)?;
+            make_disk(&disk, bytes, &system.disk_images)?;
         }
         let settings = Settings {
             kernel: &built.kernel,
@@ -113,14 +116,71 @@ fn disc(built: &Built) -> PathBuf {
     built.image.with_file_name("disc.iso")
 }
 
-/// Makes a file of zeros, which takes no space until it is written, unless there is one of that size.
-fn make_disk(path: &Path, bytes: u64) -> Result<(), Failure> {
+/// Makes a file of zeros, which takes no space until it is written, with the guests' images in it, unless there is one of that size.
+/// It is made beside its place and renamed, so that a run that was broken off leaves no half disk.
+fn make_disk(path: &Path, bytes: u64, images: &[DiskImage]) -> Result<(), Failure> {
+    if std::fs::metadata(path).is_ok_and(|file| file.len() == bytes) {
+        return Ok(());
+    }
     let unwritable = |error| {
         Failure::unable(format!("{} cannot be written: {error}", path.display()), "check permissions and free space")
     };
-    let is_there = std::fs::metadata(path).is_ok_and(|file| file.len() == bytes);
-    if !is_there {
-        std::fs::File::create(path).and_then(|file| file.set_len(bytes)).map_err(unwritable)?;
+    let new = path.with_extension("new");
+    let mut disk = File::create(&new).map_err(unwritable)?;
+    disk.set_len(bytes).map_err(unwritable)?;
+    for image in images {
+        let unreadable = |error| {
+            Failure::unable(
+                format!("{} cannot be read: {error}", image.path.display()),
+                "run `ashlar build`, or check the path",
+            )
+        };
+        let mut from = File::open(&image.path).map_err(unreadable)?;
+        let length = from.metadata().map_err(unreadable)?.len();
+        if image.at.checked_add(length).is_none_or(|end| end > bytes) {
+            let message = format!("{} does not fit into the machine's disk", image.path.display());
+            return Err(Failure::unable(message, "choose a machine with a larger disk"));
+        }
+        copy_sparse(&mut from, &mut disk, image.at).map_err(unwritable)?;
     }
-    Ok(())
+    std::fs::rename(&new, path).map_err(unwritable)
+}
+
+/// Copies what is not zero.
+fn copy_sparse(from: &mut File, to: &mut File, at: u64) -> std::io::Result<()> {
+    let mut piece = vec![0; 64 << 10];
+    let mut place = at;
+    loop {
+        let read = from.read(&mut piece)?;
+        if read == 0 {
+            return Ok(());
+        }
+        if piece[..read].iter().any(|byte| *byte != 0) {
+            to.write_all_at(&piece[..read], place)?;
+        }
+        place += read as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::make_disk;
+    use system::DiskImage;
+    use testing::Folder;
+
+    #[test]
+    fn a_disk_is_made_once_with_its_images() {
+        let folder = Folder::new("disk");
+        let path = folder.write("image", [7; 100_000]);
+        let images = [DiskImage { name: "./image".into(), path, at: 4096 }];
+        let disk = folder.join("disk.img");
+        assert!(make_disk(&disk, 100_000, &images).is_err(), "too small");
+        assert!(!disk.exists());
+        make_disk(&disk, 1 << 20, &images).unwrap();
+        let bytes = std::fs::read(&disk).unwrap();
+        assert_eq!((bytes.len(), bytes[4095], bytes[4096], bytes[104_095], bytes[104_096]), (1 << 20, 0, 7, 7, 0));
+        std::fs::write(&disk, vec![1; 1 << 20]).unwrap();
+        make_disk(&disk, 1 << 20, &images).unwrap();
+        assert_eq!(std::fs::read(&disk).unwrap()[4096], 1, "what was written stays");
+    }
 }

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 pub struct Package {
     pub name: String,
     pub version: String,
+    pub architecture: String,
     pub sha256: String,
 }
 
@@ -26,7 +27,8 @@ impl Package {
             |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": ")).map(String::from);
         let version = field("Version").ok_or_else(unknown)?;
         let sha256 = field("SHA256").ok_or_else(unknown)?;
-        Ok(Package { name: name.to_string(), version, sha256 })
+        let architecture = field("Architecture").ok_or_else(unknown)?;
+        Ok(Package { name: name.to_string(), version, architecture, sha256 })
     }
 
     /// The first package that the metapackage `name` depends on and whose name begins with `prefix`.
@@ -56,7 +58,7 @@ impl Package {
 
     fn file_name(&self) -> String {
         // apt writes the epoch's colon as %3a.
-        format!("{}_{}_amd64.deb", self.name, self.version.replace(':', "%3a"))
+        format!("{}_{}_{}.deb", self.name, self.version.replace(':', "%3a"), self.architecture)
     }
 }
 

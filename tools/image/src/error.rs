@@ -16,6 +16,10 @@ pub enum Error {
     Incomplete { package: String, member: &'static str },
     #[error("{path} is damaged: {flaw}", path = path.display())]
     Damaged { path: PathBuf, flaw: String },
+    #[error("only root can make {what}: packages run programs of theirs in the new tree, and files get other owners")]
+    NeedsRoot { what: &'static str },
+    #[error("mmdebstrap could not install Debian into a folder: {complaint}")]
+    Debian { complaint: String },
     #[error("{path} cannot be read: {error}", path = path.display())]
     Read { path: PathBuf, error: std::io::Error },
     #[error("{path} cannot be written: {error}", path = path.display())]
@@ -38,6 +42,12 @@ impl Error {
             }
             Error::WrongPackage { path, .. } | Error::Damaged { path, .. } => {
                 format!("remove it, and it is made anew: rm '{}'", path.display())
+            }
+            Error::NeedsRoot { .. } => {
+                "run it once as root, or copy build/guest/debian.img from a tree where that was done".into()
+            }
+            Error::Debian { .. } => {
+                "check the network; in a container that may not mount file systems it cannot be done".into()
             }
             Error::Incomplete { .. } => "the package has changed its layout; tools/image must follow".into(),
             Error::Read { .. } | Error::Write { .. } => "check permissions and free space".into(),

@@ -25,6 +25,10 @@ const BUSYBOX_PACKAGE: &str = "busybox-static";
 /// What busybox lacks: a guest that has ended in the middle of its work has its disk's file system mended.
 const CHECKER_PACKAGE: &str = "e2fsck-static";
 
+/// A BIOS that looks for virtio devices in the ACPI tables.
+const FIRMWARE_PACKAGE: &str = "seabios";
+const FIRMWARE: &str = "./usr/share/seabios/bios-microvm.bin";
+
 /// Where the guest files are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guest {
@@ -32,6 +36,8 @@ pub struct Guest {
     pub kernel: PathBuf,
     /// The initial ramdisk.
     pub ramdisk: PathBuf,
+    /// SeaBIOS.
+    pub firmware: PathBuf,
     pub(crate) busybox: PathBuf,
     pub(crate) checker: PathBuf,
     manifest: PathBuf,
@@ -43,6 +49,7 @@ impl Guest {
         Guest {
             kernel: folder.join("vmlinuz"),
             ramdisk: folder.join("initramfs.gz"),
+            firmware: folder.join("seabios.bin"),
             busybox: folder.join("busybox"),
             checker: folder.join("e2fsck"),
             manifest: folder.join("manifest"),
@@ -72,6 +79,10 @@ pub fn fetch_guest(folder: &Path, say: &mut dyn FnMut(&str)) -> Result<Guest, Er
         }
         manifest.check(path)?;
     }
+    if !guest.firmware.exists() {
+        take(&Package::find(FIRMWARE_PACKAGE)?, folder, FIRMWARE, &guest.firmware, &mut manifest, say)?;
+    }
+    manifest.check(&guest.firmware)?;
     manifest.check(&guest.kernel)?;
     check_kernel(&guest.kernel)?;
     let contents = modules.iter().zip(MODULES).map(|(path, name)| {

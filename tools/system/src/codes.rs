@@ -170,6 +170,14 @@ diagnostics::codes! {
         "`mac` is the one address from which a client of a switch may send: that of one station, not of a group (the first byte is \
          even) and not zero, and another one for each client. Clients without `mac` have the addresses 02:41:53:48:00:01, \
          02:41:53:48:00:02 and so on, in the order of the text. A driver's only client has the card's own address."
+    GuestFirmware "ASH-S048" "a firmware that cannot be"
+        "`firmware` of a virtual machine lets it start as a PC does: by an image of a BIOS for QEMU's machine `microvm`, whole pages of at \
+         most 1 MiB with a far jump 16 bytes before the end, such as Debian's SeaBIOS. It starts what the guest's `disk` holds, so the guest \
+         needs one, and has no `kernel`, `initrd` or `cmdline`: the boot loader on the disk chooses them."
+    DiskImage "ASH-S049" "a disk image that cannot be"
+        "`disk_image` is what a guest's disk holds when the emulated machine's disk is made: `debian` or `grub`, which the tool makes, or \
+         the path of a file of whole sectors of 512 bytes, no larger than the guest's disk or its part of one. Where the guest starts by a \
+         firmware, the first sector ends with the mark 0xAA55."
 }
 
 #[cfg(test)]

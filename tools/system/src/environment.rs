@@ -33,7 +33,7 @@ pub const KEYS: &[(&str, &str)] = &[
         "For a switch: a client that it serves, the hardware address that it has, and its `network_share`.",
     ),
     ("thread.NAME=N", "Index of a thread of this process, for starting it; `main` is 0."),
-    ("file.NAME=0xADDRESS BYTES", "A file mapped read-only. A monitor has `file.kernel` and `file.initrd`."),
+    ("file.NAME=0xADDRESS BYTES", "A file mapped read-only. A monitor has `file.kernel` and `file.initrd`, or `file.firmware`."),
     ("trace=0xADDRESS BYTES", "With `trace = true`: what the kernel records, as `kernel/abi.h` describes it."),
     ("trace.thread.NUMBER=THREAD", "With `trace = true`: the name of a thread, PROCESS or PROCESS.THREAD, by its number in events."),
     ("arg.KEY=VALUE", "A text of `args`. A monitor has `arg.memory` (bytes) and `arg.cmdline`, and \

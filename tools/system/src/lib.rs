@@ -36,6 +36,7 @@ use std::path::PathBuf;
 
 pub use codes::Code;
 pub use diagnostics::{Diagnostic, Label, Place, Report, Source};
+pub use file::disk_image::DiskImage;
 pub use image::{write_image, ImageError};
 pub use json_schema::{description_schema, machine_schema, project_schema};
 pub use load::{check, load, ConsoleInfo, Emulator, System};
@@ -67,4 +68,6 @@ pub struct Assets {
     pub finished: BTreeSet<String>,
     /// Every guest kernel, initial ramdisk or other file that has a name, with its place once fetched.
     pub files: BTreeMap<String, PathBuf>,
+    /// Every disk image that has a name, with its place once made.
+    pub disk_images: BTreeMap<String, PathBuf>,
 }

@@ -3,6 +3,7 @@
 use crate::check::{check as check_meaning, cpus_needed, mitigation_bits, KERNEL_CONSOLE};
 use crate::codes::Code;
 use crate::description::{self, machine, Description, Machine};
+use crate::file::disk_image::{self, DiskImage};
 use crate::file::{named_files, read_all, Strictness};
 use crate::memory::{self, Allotment};
 use crate::read::{read, Document};
@@ -27,6 +28,8 @@ pub struct System {
     pub programs: Vec<String>,
     /// Named files it uses, sorted: these must be fetched before it can be resolved.
     pub files: Vec<String>,
+    /// What the machine's disk holds when it is made.
+    pub disk_images: Vec<DiskImage>,
     /// Consoles in the order of their numbers; the first is the kernel's.
     pub consoles: Vec<ConsoleInfo>,
     /// Name of its machine.
@@ -93,6 +96,7 @@ pub fn load(path: &Path, assets: &Assets) -> Result<System, Report> {
     let machine = read_machine(&description, assets, &mut report);
     check_meaning(&description, machine.as_ref(), &document, assets, &mut report);
     let files = read_all(&description, assets, Strictness::Present, &mut report);
+    disk_image::check(&description, machine.as_ref(), assets, &mut report);
     let allotments = memory::plan(&description, machine.as_ref(), &files, assets, &mut report);
     resolve::check_tables(&description, machine.as_ref(), &files, assets, &mut report);
     report.sort();
@@ -189,6 +193,7 @@ fn system(description: Description, machine: Machine, allotments: Vec<Allotment>
         mitigations: mitigation_bits(&description),
         programs: programs.into_iter().collect(),
         files: files.into_iter().collect(),
+        disk_images: disk_image::all(&description, assets),
         consoles,
         machine: machine.name.clone(),
         machine_cpus: machine.cpus.as_ref().map_or(1, |cpus| cpus.value as u32),

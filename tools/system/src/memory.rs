@@ -105,7 +105,8 @@ pub fn mapped_files<'a>(
 ) -> Vec<Mapped<'a>> {
     let guest = process.vm.iter().flat_map(|vm| {
         let kernel = vm.kernel.iter().map(|file| ("kernel", file));
-        kernel.chain(vm.initrd.iter().map(|file| ("initrd", file)))
+        let initrd = vm.initrd.iter().map(|file| ("initrd", file));
+        kernel.chain(initrd).chain(vm.firmware.iter().map(|file| ("firmware", file)))
     });
     let own = process.files.iter().map(|(name, file)| (name.value.as_str(), file));
     let mut vaddr = FILE_VADDR;
@@ -136,6 +137,9 @@ fn need(description: &Description, process: &Process, files: &Files, assets: &As
     }
     for file in mapped_files(description, process, files, assets) {
         tables.reach(file.vaddr, file.size);
+        if let Some(vm) = process.vm.as_ref().filter(|_| file.name == "firmware") {
+            frames += firmware_frames(file.size, vm.num_cpus());
+        }
     }
     if process.trace {
         tables.reach(TRACE_VADDR, trace_size(description));
@@ -162,6 +166,12 @@ fn guest_frames(memory: u64, cpus: u64) -> u64 {
     // A table maps 2 MiB, a directory 1 GiB; each may begin and end inside one. Two pointer tables.
     let tables = memory.div_ceil(2 * MIB) + 1 + memory.div_ceil(GIB) + 1 + 1;
     pages(memory) + (1 + cpus) * tables + cpus * VM_FRAMES + (cpus - 1) * THREAD_FRAMES
+}
+
+/// The guest's copy of its firmware at the end of the first 4 GiB, with a directory and a table in the monitor's page tables and in
+/// the nested ones of each virtual CPU.
+fn firmware_frames(size: u64, cpus: u64) -> u64 {
+    pages(size) + 2 * (1 + cpus)
 }
 
 /// Page-table pages of an address space: the root, and each table that maps something.

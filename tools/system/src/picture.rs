@@ -148,7 +148,9 @@ fn lines(description: &Description, allotments: &[Allotment], index: usize) -> V
 
 fn runs(process: &Process) -> String {
     match (&process.vm, &process.program) {
-        (Some(vm), _) => format!("guest {}", vm.kernel.as_ref().map_or("", |kernel| kernel.value.as_str())),
+        (Some(vm), _) => {
+            format!("guest {}", vm.kernel.as_ref().or(vm.firmware.as_ref()).map_or("", |kernel| kernel.value.as_str()))
+        }
         (None, Some(program)) => format!("program {}", program.value),
         (None, None) => "loaded by its parent".to_string(),
     }

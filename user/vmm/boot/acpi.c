@@ -1,4 +1,4 @@
-/* RSDP, XSDT, FADT, MADT, FACS, DSDT. The FADT says: already in ACPI mode, no 8042, no VGA, reset by port 0xcf9, and no
+/* RSDP, XSDT, RSDT (which GRUB reads), FADT, MADT, FACS, DSDT. The FADT says: already in ACPI mode, no 8042, no VGA, reset by port 0xcf9, and no
  * power-management timer (the guest's clock is its TSC). The MADT names the virtual CPUs, and if there are several
  * the I/O APIC; else interrupts of devices go through the 8259 pair. The DSDT holds the object that power-off needs, and the virtio devices: a stock kernel
  * drives virtio-mmio by such an entry, without a word on its command line. */
@@ -13,6 +13,7 @@
 #define RSDP 0x000u
 #define XSDT 0x040u
 #define FADT 0x080u
+#define RSDT 0x180u
 #define FACS 0x1c0u
 #define MADT 0x200u
 #define DSDT 0x2c0u /* last: it grows with the devices */
@@ -142,6 +143,7 @@ static const uint8_t virtio_entry[] = "\x10\x44\x04\\_SB_"             /* Scope 
 #define S5_BYTES 14u
 #define DSDT_LENGTH (HEADER + S5_BYTES + BUS_DEVICES * (uint32_t)ENTRY_BYTES)
 
+_Static_assert(FADT + FADT_LENGTH <= RSDT && RSDT + HEADER + 8 <= FACS, "FADT, RSDT and FACS overlap");
 _Static_assert(MADT + MADT_LENGTH(MAX_CPUS) <= DSDT, "the MADT reaches into the DSDT");
 _Static_assert(DSDT + DSDT_LENGTH <= ACPI_SIZE, "the DSDT reaches out of the tables' memory");
 _Static_assert(BUS_DEVICES <= 10, "the entry's name has one digit");
@@ -167,6 +169,7 @@ void acpi_build(uint8_t to[ACPI_SIZE], uint64_t base, uint32_t cpus)
     memcpy(rsdp, "RSD PTR ", 8);
     memcpy(rsdp + 9, "ASHLAR", 6);
     rsdp[15] = 2;
+    put(rsdp + 16, base + RSDT, 4);
     put(rsdp + 20, ACPI_ROOT_BYTES, 4);
     put(rsdp + 24, base + XSDT, 8);
     checksum(rsdp, 20, 8);
@@ -175,6 +178,10 @@ void acpi_build(uint8_t to[ACPI_SIZE], uint64_t base, uint32_t cpus)
     put(to + XSDT + HEADER, base + FADT, 8);
     put(to + XSDT + HEADER + 8, base + MADT, 8);
     header(to + XSDT, "XSDT", HEADER + 16, 1);
+
+    put(to + RSDT + HEADER, base + FADT, 4);
+    put(to + RSDT + HEADER + 4, base + MADT, 4);
+    header(to + RSDT, "RSDT", HEADER + 8, 1);
 
     build_fadt(to + FADT, base);
     build_madt(to + MADT, cpus);

@@ -1,5 +1,5 @@
-/* The firmware is told of the ACPI tables by a root pointer only, which it puts where systems look for it. The tables themselves lie
- * in the last page of the guest's memory from the beginning; so none of their pointers has to be changed by the firmware. */
+/* Of the ACPI tables the firmware gets the root pointer only, which it puts where systems look for it. The tables themselves lie in
+ * the last page of the guest's memory from the beginning; so none of their pointers has to be changed by the firmware. */
 #include "boot/firmware.h"
 
 #include "ashlar/string.h"

@@ -79,6 +79,9 @@ static void test_tables(const uint8_t *memory)
         CHECK(tables[i] >= kept && tables[i] + get(memory + tables[i] + 4, 4) <= MEMORY);
         CHECK(i == 4 || sum(memory + tables[i], get(memory + tables[i] + 4, 4)) == 0);
     }
+    uint64_t rsdt = get(root + 16, 4); /* the same tables by the older root */
+    CHECK(rsdt >= kept && memcmp(memory + rsdt, "RSDT", 4) == 0 && sum(memory + rsdt, get(memory + rsdt + 4, 4)) == 0);
+    CHECK(get(memory + rsdt + 36, 4) == fadt && get(memory + rsdt + 40, 4) == madt && get(memory + rsdt + 4, 4) == 44);
     const uint8_t *command = file("etc/table-loader", &bytes);
     CHECK(bytes == 128 && get(command, 4) == 1 && strcmp((const char *)command + 4, "etc/acpi/rsdp") == 0);
     CHECK(get(command + 60, 4) == 16 && command[64] == 2);

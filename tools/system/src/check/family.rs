@@ -84,9 +84,9 @@ fn restarts_are_heard_of(description: &Description, process: &Process, report: &
 /// The default monitor boots a kernel; only another one may bring its guest along.
 fn needs_kernel(description: &Description, process: &Process, report: &mut Report) {
     let default_monitor = process.program.as_ref().is_some_and(|program| program.span == process.name.span);
-    if default_monitor && process.vm.is_some() && !process.has("kernel") {
+    if default_monitor && process.vm.is_some() && !process.has("kernel") && !process.has("firmware") {
         let message = format!("virtual machine `{}` has no `kernel`", process.name.value);
-        let remedy = "add `kernel`, a guest file such as kernel = \"debian-cloud\", or a path";
+        let remedy = "add `kernel`, a guest file such as kernel = \"debian-cloud\", or a path; or `firmware`";
         let fault = Diagnostic::new(Code::MissingKey, message, remedy);
         report.push(fault.at(&description.source, &process.name.span, "in this table"));
     }

@@ -4,6 +4,7 @@
 mod channel;
 mod count;
 mod family;
+mod firmware;
 mod guest_links;
 mod machine;
 mod mitigation;
@@ -46,6 +47,7 @@ pub fn check(
     mitigation::check(description, machine, report);
     reservation::check(description, report);
     virtual_cpus::check(description, document, report);
+    firmware::check(description, document, report);
     if let Some(machine) = machine {
         machine::check(machine, report);
         owner::check(description, machine, report);

@@ -99,6 +99,8 @@ fn vm(table: &TableData) -> Vm {
         memory: table.number("memory").cloned(),
         kernel: table.text("kernel").cloned(),
         initrd: table.text("initrd").cloned(),
+        firmware: table.text("firmware").cloned(),
+        disk_image: table.text("disk_image").cloned(),
         more_cpus: table.numbers("cpus").iter().skip(1).cloned().collect(),
         paravirtual: table.has("paravirtual").then(|| table.names("paravirtual").to_vec()),
         cmdline: table.text("cmdline").map_or_else(|| DEFAULT_COMMAND_LINE.to_string(), |text| text.value.clone()),

@@ -132,6 +132,10 @@ pub struct Vm {
     pub memory: Option<Spanned<u64>>,
     pub kernel: Option<Name>,
     pub initrd: Option<Name>,
+    /// In place of a kernel.
+    pub firmware: Option<Name>,
+    /// What its disk holds at first.
+    pub disk_image: Option<Name>,
     pub cmdline: String,
     /// The CPU of each virtual CPU but the first, whose is the process's.
     pub more_cpus: Vec<Spanned<u64>>,

@@ -2,6 +2,8 @@
 //! checked; `resolve` gives them their addresses.
 
 mod abi_note;
+pub mod disk_image;
+mod firmware;
 mod guest;
 mod program;
 mod pvh;
@@ -44,7 +46,7 @@ pub enum Strictness {
 
 /// The files that `process` names, its guest's included.
 pub fn named_files(process: &Process) -> impl Iterator<Item = &Name> {
-    let guest = process.vm.iter().flat_map(|vm| vm.kernel.iter().chain(&vm.initrd));
+    let guest = process.vm.iter().flat_map(|vm| vm.kernel.iter().chain(&vm.initrd).chain(&vm.firmware));
     process.files.iter().map(|(_, file)| file).chain(guest)
 }
 
@@ -75,6 +77,9 @@ pub fn read_all(description: &Description, assets: &Assets, strictness: Strictne
             }
             if let Some(initrd) = &vm.initrd {
                 reader.file(initrd, guest::check_initrd);
+            }
+            if let Some(image) = &vm.firmware {
+                reader.file(image, firmware::check);
             }
         }
         reader.guest_fits(process);

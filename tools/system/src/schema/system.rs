@@ -263,8 +263,23 @@ const VM: TableSpec = TableSpec {
             optional(
                 "kernel",
                 Kind::Name(Object::File),
-                "none; only where `monitor` names a program that brings its own guest",
+                "none; only with `firmware`, or where `monitor` names a program that brings its own guest",
                 "The guest's kernel: a Linux bzImage, or an ELF file with a PVH entry; named like `files`.",
+            ),
+            optional(
+                "firmware",
+                Kind::Name(Object::File),
+                "none",
+                "The guest starts as a PC does, in place of `kernel`: `seabios`, Debian's SeaBIOS for QEMU's machine `microvm`, or the path \
+                 of such an image. It starts what the guest's `disk` holds.",
+            ),
+            optional(
+                "disk_image",
+                Kind::Name(Object::File),
+                "none: the disk is empty",
+                "What the guest's `disk`, or its part of one, holds when the emulated machine's disk is made: `debian`, an installation of \
+                 Debian with GRUB, made from its packages; `grub`, GRUB alone; or the path of an image. A disk that is there already is left \
+                 as it is.",
             ),
             optional("initrd", Kind::Name(Object::File), "none", "The guest's initial ramdisk; named like `files`."),
             optional(

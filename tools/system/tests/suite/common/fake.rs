@@ -81,15 +81,26 @@ fn own_kernel() -> Vec<u8> {
     elf_with_note(CODE.0, &[CODE, DATA], &note)
 }
 
-/// Writes a whole program for every name, a guest kernel and a ramdisk.
+/// The least that passes for a firmware.
+fn firmware() -> Vec<u8> {
+    let mut bytes = vec![0; 4096];
+    bytes[4096 - 16] = 0xea;
+    bytes
+}
+
+/// Writes a whole program for every name, a guest kernel, a ramdisk and a firmware.
 pub fn build_all(assets: &system::Assets) {
     for path in assets.programs.values() {
         let is_kernel = path.file_stem().is_some_and(|stem| stem == "smp_guest");
         write(path, &if is_kernel { own_kernel() } else { elf(CODE.0, &[CODE, DATA]) });
     }
     for (name, path) in &assets.files {
-        let initrd = b"070701 the rest of an archive".to_vec();
-        write(path, &if name.contains("busybox") { initrd } else { guest_kernel() });
+        let bytes = match name.as_str() {
+            "busybox" => b"070701 the rest of an archive".to_vec(),
+            "seabios" => firmware(),
+            _ => guest_kernel(),
+        };
+        write(path, &bytes);
     }
 }
 

@@ -19,8 +19,10 @@ pub fn assets(build: &Path) -> Assets {
     let files = BTreeMap::from([
         ("debian-cloud".to_string(), build.join("vmlinuz")),
         ("busybox".to_string(), build.join("initrd.img")),
+        ("seabios".to_string(), build.join("seabios.bin")),
     ]);
-    Assets { machines: root().join("machines"), programs, files, ..Assets::default() }
+    let disk_images = ["debian", "grub"].map(|name| (name.to_string(), build.join(format!("{name}.img")))).into();
+    Assets { machines: root().join("machines"), programs, files, disk_images, ..Assets::default() }
 }
 
 /// Paths of the descriptions of the tree: examples, tests and benchmarks.
