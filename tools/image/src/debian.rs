@@ -42,13 +42,20 @@ GRUB_CMDLINE_LINUX_DEFAULT=quiet
 GRUB_CMDLINE_LINUX=console=ttyS0
 GRUB_TERMINAL=console
 ";
+/// An emulated machine on a busy host is slow: the terminal's device, without which there is no login, may come after minutes.
+const PATIENCE: &str = "\
+[Manager]
+DefaultTimeoutStartSec=15min
+DefaultDeviceTimeoutSec=15min
+";
 /// Files of the tree beside those of packages.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     ("etc/hostname", "debian\n"),
     ("etc/hosts", "127.0.0.1 localhost debian\n"),
     ("etc/resolv.conf", ""),
     ("etc/fstab", "LABEL=root / ext4 errors=remount-ro 0 1\n"),
     ("etc/default/grub", DEFAULTS),
+    ("etc/systemd/system.conf.d/slow.conf", PATIENCE),
     ("boot/grub/grub.cfg", MENU),
 ];
 
@@ -120,7 +127,9 @@ fn finish(tree: &Path) -> Result<(), Error> {
         move |error| Error::Write { path, error }
     };
     let modules = tree.join("boot/grub/i386-pc");
-    std::fs::create_dir_all(&modules).map_err(unwritable(&modules))?;
+    for folder in [&modules, &tree.join("etc/systemd/system.conf.d")] {
+        std::fs::create_dir_all(folder).map_err(unwritable(folder))?;
+    }
     for (name, text) in FILES {
         let path = tree.join(name);
         std::fs::write(&path, text).map_err(unwritable(&path))?;
