@@ -22,7 +22,7 @@ static uint64_t tsc_entry; /* when the kernel was entered */
 MACHINE_CONSTANT static uint64_t tsc_base;
 MACHINE_CONSTANT static uint64_t ns_per_tsc;   /* 32.32 fixed point */
 MACHINE_CONSTANT static uint64_t ticks_per_ns; /* local timer, 32.32 */
-static uint64_t tsc_per_ns;   /* 32.32 */
+static uint64_t tsc_per_ns;                    /* 32.32 */
 static uint64_t tsc_hz, timer_hz;
 MACHINE_CONSTANT static uint32_t use_deadline;
 
