@@ -12,13 +12,14 @@ Record cpu_state := Cpu {
   queues : ready; (* ready queues, parked threads, and the threads' priorities and states *)
   word : string -> Z; (* fields of [sched_cpu], and what [arch] keeps *)
   reservation_of : Z -> reservation;
-  timeouts : gmap Z Z; cancels : Z -> Z (* as in [events] *) }.
-Definition set_queues (s : ready) (X : cpu_state) : cpu_state := Cpu s (word X) (reservation_of X) (timeouts X) (cancels X).
+  timeouts : gmap Z Z; cancels : Z -> Z; (* as in [events] *)
+  base_of : Z -> Z (* threads' own priorities, to which boosted ones return *) }.
+Definition set_queues (s : ready) (X : cpu_state) : cpu_state := Cpu s (word X) (reservation_of X) (timeouts X) (cancels X) (base_of X).
 Definition set_word (f : string) (v : Z) (X : cpu_state) : cpu_state :=
-  Cpu (queues X) (fun g => if String.eqb g f then v else word X g) (reservation_of X) (timeouts X) (cancels X).
+  Cpu (queues X) (fun g => if String.eqb g f then v else word X g) (reservation_of X) (timeouts X) (cancels X) (base_of X).
 Definition set_reservation (t : Z) (x : reservation) (X : cpu_state) : cpu_state :=
-  Cpu (queues X) (word X) (fun u => if u =? t then x else reservation_of X u) (timeouts X) (cancels X).
-Definition set_timeouts (m : gmap Z Z) (k : Z -> Z) (X : cpu_state) : cpu_state := Cpu (queues X) (word X) (reservation_of X) m k.
+  Cpu (queues X) (word X) (fun u => if u =? t then x else reservation_of X u) (timeouts X) (cancels X) (base_of X).
+Definition set_timeouts (m : gmap Z Z) (k : Z -> Z) (X : cpu_state) : cpu_state := Cpu (queues X) (word X) (reservation_of X) m k (base_of X).
 
 Definition own_words : list string := ["slice_end"; "since"; "alarm"; "running"; "slice_over"; "kept"; "charged"]%string.
 Definition arch_words : list string := ["arch_need_resched"; "arch_floor"; "arch_current"]%string.
@@ -38,7 +39,7 @@ Section state.
   Definition mine (e : Z) : Prop := 0 <= e < SCHED_NUM_EVENT /\ ours (e mod NUM_THREAD).
   Definition own (X : cpu_state) (d : mem) : Prop :=
     (forall f, f ∈ own_words ++ arch_words -> d !! cell_of cpu f = Some (word X f)) /\
-    (forall t, ours t -> reserved t (reservation_of X t) d /\ d !! field_cell "thread" t "cpu" = Some cpu) /\
+    (forall t, ours t -> reserved t (reservation_of X t) d /\ holds "thread" t [("cpu", cpu); ("base_priority", base_of X t)]%string d) /\
     events cpu mine (timeouts X) (cancels X) (word X "alarm") d.
   Definition holds (X : cpu_state) (w : mem) : Prop :=
     exists dr d e, w = dr ∪ (d ∪ e) /\ dr ##ₘ d ∪ e /\ d ##ₘ e /\ ready_rep cpu (queues X) dr /\ own X d /\ timer e.
@@ -155,15 +156,14 @@ Section state.
   Proof using.
     intros (Hw & Hr & He) Hf Hne. split_and!.
     - intros g Hg. cbn [word set_word]. destruct (String.eqb_spec g f) as [->|Hgf]; [apply own_lookup|]. rewrite own_lookup_ne; [auto|]. intros E. by apply Hgf, cell_of_inj.
-    - intros t Ht. destruct (Hr t Ht) as [H1 H2]. split; [|rewrite own_lookup_ne; [done|]; apply cell_of_object; [done|names]].
-      apply holds_write_other; [|done]. intros g. apply cell_of_object; [done|names].
+    - intros t Ht. destruct (Hr t Ht) as [H1 H2]. split; (apply holds_write_other; [|done]; intros g; apply cell_of_object; [done|names]).
     - cbn [word set_word]. destruct (String.eqb_spec "alarm" f) as [<-|_]; [done|]. apply events_write; [done|]. by apply cell_of_events.
   Qed.
   Lemma own_set_reservation X d t x : own X d -> ours t -> own (set_reservation t x X) (stored t x d).
   Proof using.
     intros (Hw & Hr & He) Ht. split_and!.
     - intros g Hg. rewrite stored_other; [by apply Hw|]. intros f. apply cell_of_object; [done|names].
-    - intros u Hu. destruct (Hr u Hu) as [H1 H2]. cbn [reservation_of set_reservation]. split; [|rewrite stored_other; [done|by unfold field_cell]].
+    - intros u Hu. destruct (Hr u Hu) as [H1 H2]. cbn [reservation_of set_reservation]. split; [|by apply holds_store_other].
       destruct (Z.eqb_spec u t) as [->|]; [apply stored_reserved|]. apply holds_store_other; [congruence|done].
     - unfold stored. assert (forall l d, events cpu mine (timeouts X) (cancels X) (word X "alarm") d ->
         events cpu mine (timeouts X) (cancels X) (word X "alarm") (store_fields "sched_reservation" t l d)) as H; [|by apply H].
@@ -178,7 +178,7 @@ Section state.
       assert (forall f o, o ∈ ["sched_reservation"; "thread"]%string -> d' !! field_cell o t f = d !! field_cell o t f) as Hs.
       { intros f o Ho. apply Hd. repeat (apply elem_of_cons in Ho as [->|Ho]; [intros [[E|[(p & g & _ & E)|(e & _ & E)]]|[E|(e & _ & E)]]; unfold field_cell in E; congruence|]).
         by apply elem_of_nil in Ho. }
-      split; [|rewrite Hs; [done|names]]. eapply Forall_impl; [exact H1|]. intros y Hy. rewrite Hs; [done|names].
+      split; (eapply Forall_impl; [first [exact H1|exact H2]|]; intros y Hy; rewrite Hs; [done|names]).
     - done.
   Qed.
 End state.

@@ -79,9 +79,17 @@ Section steps.
   Qed.
   Lemma set_state_does t x s X : sched_mark (queues X) t x = Some s -> does "thread_set_state" [t; x] X (fun v Y => v = 0 /\ Y = set_queues s X).
   Proof using HT. intros H. apply does_ready. intros d Hr. eapply triple_mono; [|by eapply (sched_mark_triple kernel_entry M this HT)]. intros v d' [-> Hr']. by exists s. Qed.
+  Lemma own_field t X d f v : own X d -> ours t -> value_of f [("cpu", cpu); ("base_priority", base_of X t)]%string = Some v -> d !! field_cell "thread" t f = Some v.
+  Proof using. intros Ho Ht. apply holds_value. by apply Ho. Qed.
   Lemma cpu_does t X : ours t -> does "thread_cpu" [t] X (fun v Y => v = cpu /\ Y = X).
   Proof using HT.
-    intros Ht. apply does_own. intros d Ho. eapply triple_mono; [|apply (thread_cpu_triple kernel_entry M this HT); by apply Ho]. intros v d' [-> ->]. by exists X.
+    intros Ht. apply does_own. intros d Ho. eapply triple_mono; [|apply (thread_cpu_triple kernel_entry M this HT), (own_field t X d "cpu" _ Ho Ht); reflexivity].
+    intros v d' [-> ->]. by exists X.
+  Qed.
+  Lemma base_priority_does t X : ours t -> does "thread_base_priority" [t] X (fun v Y => v = base_of X t /\ Y = X).
+  Proof using HT.
+    intros Ht. apply does_own. intros d Ho. eapply triple_mono; [|apply (thread_base_priority_triple kernel_entry M this HT), (own_field t X d "base_priority" _ Ho Ht); reflexivity].
+    intros v d' [-> ->]. by exists X.
   Qed.
   Lemma best_does X : does "sched_ready_best" [cpu] X (fun v Y => v = ready_best (queues X) cpu /\ Y = X).
   Proof using HM.
@@ -104,7 +112,7 @@ Section steps.
   (** ** Alarm and events *)
   Lemma own_alarm X d t : own X d -> own (set_word "alarm" (Z.min (word X "alarm") t) X) (alarm_by cpu t (word X "alarm") d).
   Proof using Hcpu.
-    intros Ho. destruct X as [s f r m k]. apply (own_events this ours (Cpu s f r m k) d _ m k); [done|by apply alarm_only|apply alarm_events, Ho].
+    intros Ho. destruct X as [s f r m k b]. apply (own_events this ours (Cpu s f r m k b) d _ m k); [done|by apply alarm_only|apply alarm_events, Ho].
   Qed.
   Lemma alarm_want_does t X : does "sched_alarm_want" [cpu; t] X (fun v Y => v = 0 /\ Y = set_word "alarm" (Z.min (word X "alarm") t) X).
   Proof using HM Hcpu timer_arms.

@@ -25,8 +25,8 @@ Section code.
   Lemma alarm_gone_does X : does "sched_alarm_gone" [cpu] X (fun v Y => v = 0 /\ Y = set_word "alarm" timer_never X).
   Proof using HM Hcpu.
     apply does_own. intros d Ho. pose proof Ho as (_ & _ & He). eapply triple_mono; [|apply (sched_alarm_gone_triple kernel_entry M this HM); eexists; by eapply (own_word this ours X d "alarm"); [|names]].
-    intros v d' [-> ->]. exists (set_word "alarm" timer_never X). split; [done|]. split; [done|]. destruct X as [q f r m k].
-    apply (own_events this ours (Cpu q f r m k) d _ m k); [done|apply only_write; [done|right; by left]|].
+    intros v d' [-> ->]. exists (set_word "alarm" timer_never X). split; [done|]. split; [done|]. destruct X as [q f r m k b].
+    apply (own_events this ours (Cpu q f r m k b) d _ m k); [done|apply only_write; [done|right; by left]|].
     destruct He as (Hok & Hk & Ha & h & Hh & Hv). split_and!; [done|intros x Hx; rewrite own_lookup_ne by (unfold field_cell; congruence); auto|apply own_lookup|].
     exists h. split; [|done]. apply heap_write; [done|]. intros [(p & g & E)|[E|(x & E)]]%not_heap; unfold field_cell in E; congruence.
   Qed.
