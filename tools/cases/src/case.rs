@@ -163,6 +163,10 @@ impl Case {
     }
 }
 
+/// What the kernel keeps of a console's input for a program that does not read, `CONSOLE_INPUT_RING` of its `config.h`, in bytes. The rest
+/// of what comes at once is lost.
+const MOST_SENT: usize = 256;
+
 impl Step {
     /// A step does one thing, and at a console if that thing needs one.
     fn check(&self) -> Result<(), String> {
@@ -179,6 +183,13 @@ impl Step {
         if needs_seconds != self.seconds.is_some() && self.wait.is_none() {
             return Err("quiet and tone need seconds; beside them only wait may have them".into());
         }
+        if let Some(text) = self.send.as_ref().filter(|text| text.len() > MOST_SENT) {
+            return Err(format!(
+                "send has {} bytes, and a console keeps {MOST_SENT} for a program that is busy: make it several steps, with a wait \
+                 between them",
+                text.len()
+            ));
+        }
         if self.tone.is_some() != self.file.is_some() {
             return Err("tone, and only it, needs a file".into());
         }
@@ -188,7 +199,7 @@ impl Step {
 
 #[cfg(test)]
 mod tests {
-    use super::{Case, Step};
+    use super::{Case, Step, MOST_SENT};
 
     #[test]
     fn a_step_does_one_thing() {
@@ -206,8 +217,18 @@ mod tests {
         assert!(Step { console: console.clone(), wait: text.clone(), send: text.clone(), ..Step::default() }
             .check()
             .is_err());
-        assert!(Step { console, quiet: text, ..Step::default() }.check().is_err());
+        assert!(Step { console: console.clone(), quiet: text, ..Step::default() }.check().is_err());
+        let long = |bytes: usize| Step { console: console.clone(), send: Some("t".repeat(bytes)), ..Step::default() };
+        assert!(long(MOST_SENT).check().is_ok());
+        assert!(long(MOST_SENT + 1).check().unwrap_err().starts_with("send has 257 bytes"));
         assert!(Step::default().check().is_err());
+    }
+
+    #[test]
+    fn the_kernel_keeps_as_much_as_is_said() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel/config.h");
+        let text = std::fs::read_to_string(path).unwrap();
+        assert!(text.contains(&format!("#define CONSOLE_INPUT_RING {MOST_SENT}u")));
     }
 
     #[test]
