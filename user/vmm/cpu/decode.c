@@ -3,6 +3,8 @@
 #include "cpu/decode.h"
 
 #define REX_W 8u
+#define REPNE 0xf2u
+#define REP 0xf3u
 #define REX_R 4u
 
 struct cursor {
@@ -69,17 +71,17 @@ static uint32_t segment_of(uint32_t prefix, uint32_t otherwise)
 {
     switch (prefix) {
     case 0x26:
-        return DECODE_ES;
+        return SEGMENT_ES;
     case 0x2e:
-        return DECODE_CS;
+        return SEGMENT_CS;
     case 0x36:
-        return DECODE_SS;
+        return SEGMENT_SS;
     case 0x3e:
-        return DECODE_DS;
+        return SEGMENT_DS;
     case 0x64:
-        return DECODE_FS;
+        return SEGMENT_FS;
     case 0x65:
-        return DECODE_GS;
+        return SEGMENT_GS;
     default:
         return otherwise;
     }
@@ -87,8 +89,8 @@ static uint32_t segment_of(uint32_t prefix, uint32_t otherwise)
 
 static uint32_t is_prefix(uint32_t op)
 {
-    return op == 0x66 || op == 0x67 || op == 0xf0 || op == 0xf2 || op == 0xf3 ||
-           segment_of(op, DECODE_SEGMENTS) != DECODE_SEGMENTS;
+    return op == 0x66 || op == 0x67 || op == 0xf0 || op == REPNE || op == REP ||
+           segment_of(op, NUM_SEGMENT) != NUM_SEGMENT;
 }
 
 uint32_t decode_segment(const uint8_t *code, uint32_t bytes, uint32_t otherwise)
@@ -113,7 +115,7 @@ uint32_t decode_move(const uint8_t *code, uint32_t bytes, uint32_t mode, struct 
     struct cursor c = {code, bytes < DECODE_MAX ? bytes : DECODE_MAX, 0, 0};
     struct decoded d = {0};
     uint32_t has_operand = 0, has_address = 0, rex = 0, op = next(&c);
-    while (is_prefix(op) && op < 0xf1) {
+    while (is_prefix(op) && op != REPNE && op != REP) { /* which no move has */
         has_operand |= op == 0x66;
         has_address |= op == 0x67;
         op = next(&c);

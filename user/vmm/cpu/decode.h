@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "cpu/segments.h"
+
 #define DECODE_MAX 15u
 
 struct decoded {
@@ -24,9 +26,6 @@ struct decoded {
 #define DECODE_OR 1u
 #define DECODE_AND 2u
 #define DECODE_XOR 3u
-
-/* Segment registers by their number in encodings and in the vcpu page. */
-enum { DECODE_ES, DECODE_CS, DECODE_SS, DECODE_DS, DECODE_FS, DECODE_GS, DECODE_SEGMENTS };
 
 /* Decodes code of `mode` 16, 32 or 64 bits. Returns 1, or 0 if it is no such move or the bytes end before it does. */
 uint32_t decode_move(const uint8_t *code, uint32_t bytes, uint32_t mode, struct decoded *result);

@@ -11,8 +11,6 @@
 #define LDT 0x082u
 #define SMALL (0xffffull << 32) /* limit */
 
-enum { ES, CS, SS, DS, FS, GS, LDTR, TR };
-
 static void set_segment(volatile uint64_t *vcpu, uint32_t index, uint64_t packed)
 {
     vcpu[VCPU_SEGMENT + 2 * index] = packed;
@@ -22,7 +20,7 @@ static void set_segment(volatile uint64_t *vcpu, uint32_t index, uint64_t packed
 /* All but the time-stamp counter; the same code and data segments for all starts. */
 static void reset(volatile uint64_t *vcpu, uint64_t code, uint64_t data)
 {
-    static const uint32_t data_segments[] = {ES, SS, DS, FS, GS};
+    static const uint32_t data_segments[] = {SEGMENT_ES, SEGMENT_SS, SEGMENT_DS, SEGMENT_FS, SEGMENT_GS};
     uint64_t tsc_offset = vcpu[VCPU_TSC_OFFSET];
     for (uint32_t i = 0; i < VCPU_WORDS; i++) {
         vcpu[i] = 0;
@@ -32,12 +30,12 @@ static void reset(volatile uint64_t *vcpu, uint64_t code, uint64_t data)
     vcpu[VCPU_DR6] = 0xffff0ff0;
     vcpu[VCPU_DR7] = 0x400;
     vcpu[VCPU_PAT] = 0x0007040600070406ul;
-    set_segment(vcpu, CS, code);
+    set_segment(vcpu, SEGMENT_CS, code);
     for (uint32_t i = 0; i < sizeof data_segments / sizeof data_segments[0]; i++) {
         set_segment(vcpu, data_segments[i], data);
     }
-    set_segment(vcpu, LDTR, (uint64_t)LDT << 16 | SMALL);
-    set_segment(vcpu, TR, (uint64_t)TSS_BUSY << 16 | SMALL);
+    set_segment(vcpu, SEGMENT_LDTR, (uint64_t)LDT << 16 | SMALL);
+    set_segment(vcpu, SEGMENT_TR, (uint64_t)TSS_BUSY << 16 | SMALL);
     vcpu[VCPU_CHANGED] = VCPU_CHANGED_CONTROL | VCPU_CHANGED_SEGMENTS | VCPU_CHANGED_MSRS | VCPU_CHANGED_DEBUG;
 }
 
@@ -66,7 +64,7 @@ void vcpu_start_32(volatile uint64_t *vcpu, uint64_t rip, uint64_t start_info)
 static void start_real(volatile uint64_t *vcpu, uint64_t selector, uint64_t base)
 {
     reset(vcpu, selector | (uint64_t)CODE_REAL << 16 | SMALL, (uint64_t)DATA_REAL << 16 | SMALL);
-    vcpu[VCPU_SEGMENT + 2 * CS + 1] = base;
+    vcpu[VCPU_SEGMENT + 2 * SEGMENT_CS + 1] = base;
     vcpu[VCPU_CR0] = CR0_ET;
     vcpu[VCPU_GDTR] = 0xffff;
     vcpu[VCPU_IDTR] = 0xffff;

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "abi.h"
+#include "cpu/segments.h"
 
 #define VCPU_ADDRESS 0x10000000ul /* of virtual CPU 0; those of the others follow */
 
@@ -52,19 +53,19 @@ static inline void vcpu_set_reg(volatile uint64_t *vcpu, uint32_t reg, uint64_t 
 /* The size of the code that runs: 16, 32 or 64 bits. */
 static inline uint32_t vcpu_mode(volatile const uint64_t *vcpu)
 {
-    uint64_t code = vcpu[VCPU_SEGMENT + 2 * 1];
+    uint64_t code = vcpu[VCPU_SEGMENT + 2 * SEGMENT_CS];
     if ((vcpu[VCPU_EFER] & EFER_LMA) != 0 && (code & VCPU_CODE_LONG) != 0) {
         return 64;
     }
     return (code & VCPU_CODE_WIDE) != 0 ? 32 : 16;
 }
 
-/* The linear address of `offset` in a segment, by its number in encodings (es cs ss ds fs gs). */
+/* The linear address of `offset` in a segment, SEGMENT_*. */
 static inline uint64_t vcpu_linear(volatile const uint64_t *vcpu, uint32_t segment, uint64_t offset)
 {
     uint64_t base = vcpu[VCPU_SEGMENT + 2 * segment + 1];
     if (vcpu_mode(vcpu) == 64) {
-        return segment >= 4 ? base + offset : offset;
+        return segment >= SEGMENT_FS ? base + offset : offset;
     }
     return (uint32_t)(base + offset);
 }

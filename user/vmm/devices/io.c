@@ -204,10 +204,10 @@ static uint32_t string_segment(volatile const uint64_t *vcpu, uint64_t in)
 {
     uint8_t code[DECODE_MAX];
     if (in) {
-        return DECODE_ES;
+        return SEGMENT_ES;
     }
-    uint64_t bytes = guest_read_linear(vcpu, vcpu_linear(vcpu, DECODE_CS, vcpu[VCPU_RIP]), code, sizeof code);
-    return decode_segment(code, (uint32_t)bytes, DECODE_DS);
+    uint64_t bytes = guest_read_linear(vcpu, vcpu_linear(vcpu, SEGMENT_CS, vcpu[VCPU_RIP]), code, sizeof code);
+    return decode_segment(code, (uint32_t)bytes, SEGMENT_DS);
 }
 
 /* One element of INS or OUTS. Returns 0 if the guest gets an exception: it may not access the memory, or it is not there. The

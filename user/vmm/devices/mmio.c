@@ -19,7 +19,7 @@ static uint32_t fetch(volatile const uint64_t *vcpu, uint8_t code[DECODE_MAX])
         memcpy(code, words, bytes);
         return bytes;
     }
-    return (uint32_t)guest_read_linear(vcpu, vcpu_linear(vcpu, DECODE_CS, vcpu[VCPU_RIP]), code, DECODE_MAX);
+    return (uint32_t)guest_read_linear(vcpu, vcpu_linear(vcpu, SEGMENT_CS, vcpu[VCPU_RIP]), code, DECODE_MAX);
 }
 
 static uint32_t is_lapic(uint64_t address)

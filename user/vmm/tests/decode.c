@@ -85,12 +85,12 @@ static void test_others(void)
 
 static void test_segments(void)
 {
-    CHECK(decode_segment((const uint8_t *)"\xf3\x6e", 2, DECODE_DS) == DECODE_DS);
-    CHECK(decode_segment((const uint8_t *)"\xf3\x66\x26\x6f", 4, DECODE_DS) == DECODE_ES);
-    CHECK(decode_segment((const uint8_t *)"\x64\xf3\x6e", 3, DECODE_DS) == DECODE_FS);
-    CHECK(decode_segment((const uint8_t *)"\x2e\x65\x6e", 3, DECODE_DS) == DECODE_GS);
-    CHECK(decode_segment((const uint8_t *)"\x6e\x36", 2, DECODE_DS) == DECODE_DS); /* behind the instruction */
-    CHECK(decode_segment((const uint8_t *)"\x36", 0, DECODE_DS) == DECODE_DS);
+    CHECK(decode_segment((const uint8_t *)"\xf3\x6e", 2, SEGMENT_DS) == SEGMENT_DS);
+    CHECK(decode_segment((const uint8_t *)"\xf3\x66\x26\x6f", 4, SEGMENT_DS) == SEGMENT_ES);
+    CHECK(decode_segment((const uint8_t *)"\x64\xf3\x6e", 3, SEGMENT_DS) == SEGMENT_FS);
+    CHECK(decode_segment((const uint8_t *)"\x2e\x65\x6e", 3, SEGMENT_DS) == SEGMENT_GS);
+    CHECK(decode_segment((const uint8_t *)"\x6e\x36", 2, SEGMENT_DS) == SEGMENT_DS); /* behind the instruction */
+    CHECK(decode_segment((const uint8_t *)"\x36", 0, SEGMENT_DS) == SEGMENT_DS);
 }
 
 int main(void)

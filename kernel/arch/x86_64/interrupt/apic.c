@@ -15,7 +15,7 @@
 #define COMMAND_PENDING 0x1000u
 #define COMMAND_OTHERS 0xc0000u
 
-/* Both are written by the boot CPU, the same on all. */
+/* Each CPU writes both, and all the same. */
 MACHINE_CONSTANT static uint32_t x2apic;
 MACHINE_CONSTANT static uint64_t registers; /* where the memory window is mapped */
 
