@@ -3,11 +3,10 @@
 //! One run measures all in turn: other load on the machine slows all. The work is two processes that share nothing; the host
 //! needs two idle processors.
 
-use super::guests::{awaited_consoles, bare_command, measure, Times};
+use super::guests::{bare, guest, measure, Times};
 use super::measured::build;
 use super::{median, rounded};
 use crate::results::{BenchResult, SecondProcessor};
-use builder::machine::MachineOptions;
 use builder::KernelOptions;
 use output::table::Table;
 use output::{Failure, Output};
@@ -24,17 +23,17 @@ pub fn guest_cpus(project: &Project, output: &Output) -> Result<(), Failure> {
     progress.step("building");
     let one = build(ONE, &KernelOptions::default(), project, output)?;
     let two = build(TWO, &KernelOptions::default(), project, output)?;
-    let console = vec![0];
-    let kinds = [
-        ("bare, one processor", bare_command(project, &one, 1)?, console.clone()),
-        ("bare, two processors", bare_command(project, &one, 2)?, console),
-        ("guest, one processor", MachineOptions::default().command_line(&one)?, awaited_consoles(&one)),
-        ("guest, two processors", MachineOptions::default().command_line(&two)?, awaited_consoles(&two)),
+    let places = [
+        bare("bare, one processor", project, &one, 1)?,
+        bare("bare, two processors", project, &one, 2)?,
+        guest("guest, one processor", &one)?,
+        guest("guest, two processors", &two)?,
     ];
-    let mut times = [const { Times::new() }; 4];
+    let mut times = <[Times; 4]>::default();
     for round in 1..=ROUNDS {
-        for ((name, command, consoles), times) in kinds.iter().zip(&mut times) {
-            measure(command, consoles, &[WORKLOAD], times, &progress, &format!("{name}, round {round}"), output)?;
+        for (place, times) in places.iter().zip(&mut times) {
+            progress.step(&format!("{}, round {round}", place.name));
+            measure(place, &[WORKLOAD], times, output)?;
         }
     }
     let [bare_one, bare_two, guest_one, guest_two] = times.map(|times| median(&times.wall[WORKLOAD]));

@@ -14,7 +14,7 @@ mod start;
 mod timing;
 mod trace;
 
-pub use options::{BenchOptions, BenchVerb, DriverPart};
+pub use options::{BenchOptions, BenchVerb, DriverPart, GuestPart};
 use output::{Failure, Output};
 use project::Project;
 pub use results::BenchResult;
@@ -38,7 +38,7 @@ pub fn bench(options: &BenchOptions, project: &Project, output: &Output) -> Resu
         BenchVerb::Scaling => scaling::scaling(project, output),
         BenchVerb::Start => start::start(project, output),
         BenchVerb::Drivers { part } => drivers::drivers(part, project, output),
-        BenchVerb::Guests => guests::guests(project, output),
+        BenchVerb::Guests { part, kvm } => guests::guests(part, kvm, project, output),
         BenchVerb::GuestCpus => guest_cpus::guest_cpus(project, output),
         BenchVerb::Timing => timing::timing(project, output),
     }

@@ -19,7 +19,14 @@ pub enum BenchVerb {
     /// From reset to the first program, in counted instructions.
     Start,
     /// Linux in a guest against the same kernel directly on the emulator.
-    Guests,
+    Guests {
+        /// Measure only this.
+        #[arg(long)]
+        part: Option<GuestPart>,
+        /// Run the same guests under KVM, too, on the same emulator.
+        #[arg(long)]
+        kvm: bool,
+    },
     /// What a second processor is worth to a guest, and to the same kernel directly on the emulator.
     GuestCpus,
     /// Messages between clients and drivers in counted instructions, and drivers of devices against Linux's.
@@ -32,6 +39,22 @@ pub enum BenchVerb {
     Timing,
     /// What recording for `ashlar trace` costs, in counted instructions.
     Trace,
+}
+
+/// What of guests is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "lowercase")]
+pub enum GuestPart {
+    /// Boot, and work without devices.
+    Work,
+    /// Reading and writing a disk, in order and scattered.
+    Disk,
+    /// A stream to the outside, which comes back.
+    Network,
+    /// A stream to another guest, which comes back.
+    Neighbours,
+    /// A tick of the clock and requests to a disk, in counted instructions, with the guest's exits.
+    Requests,
 }
 
 /// What of drivers is measured.

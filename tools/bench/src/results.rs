@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 #[serde(untagged)]
 pub enum BenchResult {
     /// `guests`: by workload.
-    Guests(BTreeMap<&'static str, GuestTimes>),
+    Guests(BTreeMap<&'static str, GuestFigure>),
     /// `guest-cpus`: Linux directly on the emulator, and in a guest.
     GuestCpus(BTreeMap<&'static str, SecondProcessor>),
     /// `timing`: of the kernel, and of the set of programs.
@@ -90,19 +90,44 @@ pub struct StartCounts {
     pub kernel: u64,
 }
 
-/// Milliseconds of a workload: wall time, and processor time of the emulator, which depends less on what else runs.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum GuestFigure {
+    Times(GuestTimes),
+    Counts(GuestCounts),
+}
+
+/// Of one tick of a guest's clock, or one request to its disk.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct GuestCounts {
+    pub exits: f64,
+    /// Instructions of the guest itself.
+    pub guest: f64,
+    /// By process: instructions of its own and of the kernel for it. The process that is called as the guest is its monitor.
+    pub parts: BTreeMap<String, f64>,
+}
+
+/// Milliseconds of a workload: wall time, and processor time of the emulator, which depends less on what else runs. What was not
+/// measured is null.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct GuestTimes {
     /// Linux directly on the emulator.
-    pub bare: f64,
+    pub bare: Option<f64>,
     pub guest: f64,
-    pub ratio: f64,
-    pub bare_processor: f64,
+    pub ratio: Option<f64>,
+    pub bare_processor: Option<f64>,
     pub guest_processor: f64,
-    pub ratio_processor: f64,
+    pub ratio_processor: Option<f64>,
+    /// The same guest under KVM.
+    pub kvm: Option<f64>,
+    pub ratio_kvm: Option<f64>,
+    pub guest_to_kvm: Option<f64>,
+    pub kvm_processor: Option<f64>,
+    pub ratio_kvm_processor: Option<f64>,
+    pub guest_to_kvm_processor: Option<f64>,
     /// Three guests at once: the slowest.
-    pub three: f64,
-    pub ratio_three: f64,
+    pub three: Option<f64>,
+    pub ratio_three: Option<f64>,
 }
 
 /// Milliseconds of a workload of two processes, with one processor and with two.

@@ -11,6 +11,8 @@ use system::System;
 pub const KERNEL: &str = "debian-cloud";
 /// A guest's initial ramdisk: Debian's busybox and the scripts of `tools/image/guest`.
 pub const RAMDISK: &str = "busybox";
+/// The same with the program that measures devices, for benchmarks.
+const MEASURING_RAMDISK: &str = "busybox-measure";
 /// A guest's firmware: Debian's SeaBIOS for QEMU's machine `microvm`.
 const FIRMWARE: &str = "seabios";
 /// What a guest's disk holds: Debian, installed.
@@ -20,8 +22,10 @@ const GRUB: &str = "grub";
 
 /// Where the named guest files are once fetched.
 pub fn files(project: &Project) -> BTreeMap<String, PathBuf> {
-    let guest = image::Guest::at(&project.guest());
-    [(KERNEL, guest.kernel), (RAMDISK, guest.ramdisk), (FIRMWARE, guest.firmware)]
+    let folder = project.guest();
+    let guest = image::Guest::at(&folder);
+    let measuring = image::measuring_ramdisk_at(&folder);
+    [(KERNEL, guest.kernel), (RAMDISK, guest.ramdisk), (FIRMWARE, guest.firmware), (MEASURING_RAMDISK, measuring)]
         .map(|(name, path)| (name.to_string(), path))
         .into()
 }
@@ -43,6 +47,9 @@ pub fn fetch(project: &Project, output: &Output) -> Result<image::Guest, Failure
 pub fn prepare(system: &System, project: &Project, output: &Output) -> Result<(), Failure> {
     if !system.files.is_empty() {
         fetch(project, output)?;
+    }
+    if system.files.iter().any(|name| name == MEASURING_RAMDISK) {
+        image::measuring_ramdisk(&project.guest(), &mut |text| output.detail(text)).map_err(unable)?;
     }
     let folder = project.guest();
     for image in &system.disk_images {

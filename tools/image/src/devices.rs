@@ -3,17 +3,16 @@
 //! Debian's kernel for virtual machines has none of them, so this is the one for PCs. Made when it is first needed.
 
 use crate::deb::{self, Package};
-use crate::guest::check_kernel;
+use crate::guest::{check_kernel, read};
+use crate::measure;
 use crate::ramdisk::{self, Named};
 use crate::{fetch_guest, Error, Guest};
 use std::path::{Path, PathBuf};
 
 const METAPACKAGE: &str = "linux-image-amd64";
 const KERNEL_PACKAGE: &str = "linux-image-6.";
-/// The program with which the guest measures.
-const MEASURE: &str = include_str!("../guest/measure.c");
 /// In an order in which they can be loaded.
-const MODULES: [&str; 15] = [
+pub(crate) const MODULES: [&str; 15] = [
     "crct10dif_common.ko",
     "crct10dif_generic.ko",
     "crc-t10dif.ko",
@@ -35,7 +34,7 @@ const MODULES: [&str; 15] = [
 /// guest. Gives the paths of both. `say` is called at each step.
 pub fn fetch_device_guest(folder: &Path, say: &mut dyn FnMut(&str)) -> Result<(PathBuf, PathBuf), Error> {
     let place = folder.join("devices");
-    let (plain, kernel) = fetch(folder, &place, say)?;
+    let (plain, kernel) = fetch(folder, &place, &MODULES, say)?;
     let packed = place.join("initramfs.gz");
     pack(&plain, &place, Vec::new(), &packed)?;
     Ok((kernel, packed))
@@ -44,7 +43,7 @@ pub fn fetch_device_guest(folder: &Path, say: &mut dyn FnMut(&str)) -> Result<(P
 /// The same with one more module, at `module`, which is not loaded when the guest starts: its command `device module` does.
 pub fn add_module(folder: &Path, module: &Path, say: &mut dyn FnMut(&str)) -> Result<(PathBuf, PathBuf), Error> {
     let place = folder.join("devices");
-    let (plain, kernel) = fetch(folder, &place, say)?;
+    let (plain, kernel) = fetch(folder, &place, &MODULES, say)?;
     let packed = place.join("initramfs-module.gz");
     let name = module.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     pack(&plain, &place, vec![(name, read(module)?)], &packed)?;
@@ -62,17 +61,22 @@ pub fn kernel_release(path: &Path) -> Result<String, Error> {
     }
 }
 
-/// Fetches the kernel and its modules unless they are there. Gives the plain guest and the kernel's path.
-fn fetch(folder: &Path, place: &Path, say: &mut dyn FnMut(&str)) -> Result<(Guest, PathBuf), Error> {
+/// Fetches the kernel and `modules` of it to `place` unless they are there. Gives the plain guest and the kernel's path.
+pub(crate) fn fetch(
+    folder: &Path,
+    place: &Path,
+    modules: &[&str],
+    say: &mut dyn FnMut(&str),
+) -> Result<(Guest, PathBuf), Error> {
     let plain = fetch_guest(folder, say)?;
     let kernel = place.join("vmlinuz");
     std::fs::create_dir_all(place).map_err(|error| Error::Write { path: place.to_path_buf(), error })?;
-    if !kernel.exists() || MODULES.iter().any(|name| !place.join(name).exists()) {
+    if !kernel.exists() || modules.iter().any(|name| !place.join(name).exists()) {
         let package = Package::find_dependency(METAPACKAGE, KERNEL_PACKAGE)?;
         say(&format!("fetching {} {}", package.name, package.version));
         let deb = package.download(place)?;
         let image = "./boot/vmlinuz-*".to_string();
-        let patterns: Vec<String> = MODULES.iter().map(|name| format!("*/{name}")).chain([image]).collect();
+        let patterns: Vec<String> = modules.iter().map(|name| format!("*/{name}")).chain([image]).collect();
         deb::unpack(&deb, &patterns, place)?;
         rename_kernel(place, &kernel)?;
     }
@@ -82,24 +86,16 @@ fn fetch(folder: &Path, place: &Path, say: &mut dyn FnMut(&str)) -> Result<(Gues
 
 /// Writes the ramdisk, with `further` programs or modules among its commands.
 fn pack(plain: &Guest, place: &Path, further: Vec<Named>, to: &Path) -> Result<(), Error> {
-    let modules = MODULES.iter().map(|name| Ok((name.to_string(), read(&place.join(name))?)));
-    let modules = modules.collect::<Result<Vec<_>, Error>>()?;
-    let mut programs = vec![("measure".to_string(), read(&compile_measure(place)?)?)];
+    let modules = named(place, &MODULES)?;
+    let mut programs = vec![measure::program(place)?];
     programs.extend(further);
     let bytes = ramdisk::build(&plain.busybox, &programs, &modules)?;
     std::fs::write(to, bytes).map_err(|error| Error::Write { path: to.to_path_buf(), error })
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    std::fs::read(path).map_err(|error| Error::Read { path: path.to_path_buf(), error })
-}
-
-/// Compiles the measuring program in `place`, as one file, since the guest has no libraries.
-fn compile_measure(place: &Path) -> Result<PathBuf, Error> {
-    let (source, program) = (place.join("measure.c"), place.join("measure"));
-    std::fs::write(&source, MEASURE).map_err(|error| Error::Write { path: source.clone(), error })?;
-    deb::run("gcc", &["-std=gnu11", "-O2", "-static", "-Wall", "-Wextra", "-o", "measure", "measure.c"], Some(place))?;
-    Ok(program)
+/// These files of `place`.
+pub(crate) fn named(place: &Path, names: &[&str]) -> Result<Vec<Named>, Error> {
+    names.iter().map(|name| Ok((name.to_string(), read(&place.join(name))?))).collect()
 }
 
 /// The package's kernel has its version in its name.

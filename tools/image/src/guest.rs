@@ -4,7 +4,8 @@
 //! network and damage does not go unseen.
 
 use crate::deb::{self, Package};
-use crate::{ramdisk, sha256, Error};
+use crate::ramdisk::{self, Named};
+use crate::{sha256, Error};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -85,16 +86,14 @@ pub fn fetch_guest(folder: &Path, say: &mut dyn FnMut(&str)) -> Result<Guest, Er
     manifest.check(&guest.firmware)?;
     manifest.check(&guest.kernel)?;
     check_kernel(&guest.kernel)?;
-    let contents = modules.iter().zip(MODULES).map(|(path, name)| {
-        manifest.check(path)?;
-        Ok((name.to_string(), read(path)?))
-    });
-    let contents = contents.collect::<Result<Vec<_>, Error>>()?;
+    for module in &modules {
+        manifest.check(module)?;
+    }
     if guest.ramdisk.exists() {
         manifest.check(&guest.ramdisk)?;
     }
     // The scripts may have changed since; packing takes well under a second.
-    let bytes = ramdisk::build(&guest.busybox, &[("e2fsck".into(), read(&guest.checker)?)], &contents)?;
+    let bytes = build_ramdisk(folder, &guest, Vec::new())?;
     if manifest.hash_of(&guest.ramdisk) != Some(&sha256::hex(&bytes)) || !guest.ramdisk.exists() {
         say("packing the guest's initial ramdisk");
         write(&guest.ramdisk, &bytes)?;
@@ -102,6 +101,15 @@ pub fn fetch_guest(folder: &Path, say: &mut dyn FnMut(&str)) -> Result<Guest, Er
     }
     manifest.write(&guest.manifest)?;
     Ok(guest)
+}
+
+/// The guest's ramdisk, packed, with `further` programs among its commands.
+pub(crate) fn build_ramdisk(folder: &Path, guest: &Guest, further: Vec<Named>) -> Result<Vec<u8>, Error> {
+    let modules = MODULES.map(|name| Ok((name.to_string(), read(&folder.join(name))?)));
+    let modules = modules.into_iter().collect::<Result<Vec<_>, Error>>()?;
+    let mut programs = vec![("e2fsck".to_string(), read(&guest.checker)?)];
+    programs.extend(further);
+    ramdisk::build(&guest.busybox, &programs, &modules)
 }
 
 /// Takes one file out of a package.
@@ -131,12 +139,12 @@ fn take_modules(package: &Package, folder: &Path, modules: &[PathBuf], manifest:
     Ok(())
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Error> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     std::fs::read(path).map_err(|error| Error::Read { path: path.to_path_buf(), error })
 }
 
 /// Writes beside and renames, so that an interrupted run leaves no half file.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let beside = path.with_extension(format!("new{}", std::process::id()));
     std::fs::write(&beside, bytes)
         .and_then(|()| std::fs::rename(&beside, path))

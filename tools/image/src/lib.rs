@@ -8,6 +8,8 @@ mod error;
 mod grub;
 mod guest;
 mod iso;
+mod kvm;
+mod measure;
 mod ramdisk;
 mod sha256;
 
@@ -17,3 +19,5 @@ pub use error::Error;
 pub use grub::{grub_disk, grub_disk_at};
 pub use guest::{fetch_guest, Guest};
 pub use iso::write_iso;
+pub use kvm::fetch_kvm_host;
+pub use measure::{measuring_ramdisk, measuring_ramdisk_at};

@@ -16,11 +16,12 @@ const INITTAB: &str = include_str!("../guest/inittab");
 /// Where busybox's DHCP client looks for what it calls.
 const DHCP_SCRIPT: (&str, &str) = ("etc/udhcpc/default.script", include_str!("../guest/udhcpc"));
 /// The guest's own commands, found before busybox's.
-const COMMANDS: [(&str, &str); 5] = [
+const COMMANDS: [(&str, &str); 6] = [
     ("console", include_str!("../guest/command/console")),
     ("device", include_str!("../guest/command/device")),
     ("poweroff", include_str!("../guest/command/poweroff")),
     ("reboot", include_str!("../guest/command/reboot")),
+    ("ticks", include_str!("../guest/command/ticks")),
     ("workload", include_str!("../guest/command/workload")),
 ];
 /// Files in the archive that the workload `untar` unpacks; the script counts them.
@@ -33,6 +34,11 @@ pub type Named = (String, Vec<u8>);
 /// The packed ramdisk with the busybox at `busybox`, further programs, and kernel modules in the order in which they are to
 /// be loaded.
 pub fn build(busybox: &Path, programs: &[Named], modules: &[Named]) -> Result<Vec<u8>, Error> {
+    pack(&archive(busybox, programs, modules)?.finish())
+}
+
+/// The same, not packed, for further files.
+pub fn archive(busybox: &Path, programs: &[Named], modules: &[Named]) -> Result<Cpio, Error> {
     let program = std::fs::read(busybox).map_err(|error| Error::Read { path: busybox.to_path_buf(), error })?;
     let mut archive = Cpio::default();
     for folder in ["bin", "command", "dev", "etc", "etc/udhcpc", "proc", "root", "sys", "tmp"] {
@@ -63,7 +69,7 @@ pub fn build(busybox: &Path, programs: &[Named], modules: &[Named]) -> Result<Ve
     for (index, (name, contents)) in modules.iter().enumerate() {
         archive.file(&format!("modules/{index:02}-{name}"), 0o644, contents);
     }
-    pack(&archive.finish())
+    Ok(archive)
 }
 
 /// Names under which busybox can be called.

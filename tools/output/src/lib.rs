@@ -1,10 +1,12 @@
 //! Output, as text or JSON: results on standard output, progress and failures on standard error.
 
 mod failure;
+mod folder;
 pub mod table;
 
 use clap::ValueEnum;
 pub use failure::{CommandError, CommandFailed, Failure};
+pub use folder::OwnFolder;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::json;

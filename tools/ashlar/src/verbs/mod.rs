@@ -19,7 +19,6 @@ pub mod new;
 pub mod prove;
 mod prove_binary;
 pub mod report;
-mod rings;
 pub mod run;
 pub mod schema;
 pub mod test;

@@ -3,13 +3,13 @@
 mod attached;
 mod place;
 
-use super::files::{unwritable, write, OwnFolder};
+use super::files::{unwritable, write};
 use crate::cli::DebugOptions;
 use attached::Over;
 use builder::machine::MachineOptions;
 use builder::{assets, build_loaded, find_system, load_system, Built, STEPS};
 use emulator::Session;
-use output::{Failure, Output};
+use output::{Failure, Output, OwnFolder};
 use place::Place;
 use project::Project;
 use rustix::io::{fcntl_setfd, FdFlags};

@@ -1,6 +1,5 @@
 //! Looks at the machine's memory while it runs, and makes pages of what it sees.
 
-use crate::verbs::rings::{names, Recording};
 use builder::machine::MachineOptions;
 use builder::{assets, Built, KernelOptions};
 use emulator::CommandLine;
@@ -8,6 +7,7 @@ use inspect::{Kernel, Program};
 use live::{describe, Meter, Page, ProcessName, Subject};
 use output::Failure;
 use project::Project;
+use recording::{names, Recording};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};

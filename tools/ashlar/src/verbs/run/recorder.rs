@@ -1,13 +1,13 @@
 //! `run --report`: what the kernel records is read while the system runs, and becomes a page when it has ended.
 
 use crate::verbs::files::write;
-use crate::verbs::rings::{names, Recording};
 use crate::verbs::trace::{Bounds, Measured};
 use builder::machine::MachineOptions;
 use builder::Built;
 use emulator::CommandLine;
 use output::Failure;
 use project::Project;
+use recording::{names, Recording};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use trace::Names;

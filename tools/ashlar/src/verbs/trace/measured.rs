@@ -3,8 +3,8 @@
 use super::bounds::Bounds;
 use super::unit;
 use crate::results::{BucketResult, DeadlineResult, MissedResult, WaitResult};
-use crate::verbs::rings::Recording;
 use builder::Built;
+use recording::Recording;
 use std::collections::BTreeMap;
 use trace::event::in_order;
 use trace::jobs::{kept, Job, Kept};

@@ -9,7 +9,6 @@ pub use measured::Measured;
 
 use super::files::{can_hold_a_file, write};
 use super::kernel_bounds::KernelBounds;
-use super::rings::{names, Recording};
 use crate::cli::TraceOptions;
 use crate::results::TraceResult;
 use crate::verbs::awaited::Awaited;
@@ -22,6 +21,7 @@ use emulator::{Event, Session};
 use measured::{deadline_results, wait_results};
 use output::{Failure, Output};
 use project::Project;
+use recording::{names, Recording};
 use shown::show;
 use std::io::{stdout, Write};
 use std::time::{Duration, Instant};

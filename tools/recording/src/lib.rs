@@ -1,11 +1,10 @@
 //! The rings of a kernel that records, read through the emulator while it runs.
 
-use super::files::OwnFolder;
 use builder::machine::MachineOptions;
 use builder::Built;
 use emulator::{monitor, CommandLine};
 use inspect::Memory;
-use output::Failure;
+use output::{Failure, OwnFolder};
 use project::Project;
 use std::fs;
 use std::path::Path;
