@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "cpu/cpuid.h"
 #include "cpu/debug.h"
+#include "cpu/halt.h"
 #include "cpu/ipi.h"
 #include "cpu/msr.h"
 #include "devices/console.h"
@@ -204,7 +205,6 @@ static const char *port_access(struct cpu *cpu)
 /* The guest's CPU waits for an interrupt; if the first one does, output needs to wait no longer. */
 static const char *halt(struct cpu *cpu)
 {
-    vcpu_skip(cpu->page, 1);
     cpu->state = CPU_HALTED;
     if (is_first(cpu) && machine.uart.out_length != 0) {
         machine_lock(cpu);
@@ -212,6 +212,18 @@ static const char *halt(struct cpu *cpu)
         machine_unlock(cpu);
     }
     return 0;
+}
+
+/* An exit of no instruction's may stand between the STI that lets interrupts in and its HLT. QEMU 7.2 forgets what STI holds back
+ * when the guest is entered again: an interrupt would come before the HLT, and the guest, which waits for just that one, sleep
+ * on. So it halts here, as if it had got so far, and is woken: to it, the interrupt has come an instruction later. */
+static void halt_if_next(struct cpu *cpu)
+{
+    if (halt_is_next(cpu->page)) {
+        cpu->page[VCPU_RIP] = cpu->page[VCPU_RIP] + 1;
+        cpu->page[VCPU_INTERRUPT_SHADOW] = 0;
+        halt(cpu);
+    }
 }
 
 static const char *raise(struct cpu *cpu)
@@ -250,17 +262,21 @@ static const char *handle_exit(struct cpu *cpu, uint64_t reason)
         msr_write_exit(cpu);
         return 0;
     case VCPU_EXIT_HALT:
+        vcpu_skip(cpu->page, 1);
         return halt(cpu);
     case VCPU_EXIT_NONE:
     case VCPU_EXIT_INTERRUPT_WINDOW:
+        halt_if_next(cpu);
         return 0;
     case VCPU_EXIT_DEADLINE:
         handle_time(cpu);
+        halt_if_next(cpu);
         return 0;
     case VCPU_EXIT_NOTIFIED: {
         uint64_t bits = 0;
         sys_poll(cpu->wake, &bits);
         cpu->bits |= bits;
+        halt_if_next(cpu);
         return 0;
     }
     case VCPU_EXIT_CACHE:
