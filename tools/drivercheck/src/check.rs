@@ -39,6 +39,8 @@ pub struct Options {
     pub until: Option<u8>,
     /// Compute which transitions of the protocols the driver may take.
     pub coverage: bool,
+    /// Measure memory.
+    pub memory: bool,
 }
 
 impl Default for Options {
@@ -54,6 +56,7 @@ impl Default for Options {
             threads: 2,
             until: None,
             coverage: false,
+            memory: true,
         }
     }
 }
@@ -334,7 +337,7 @@ fn perform(
             _ => break outcome,
         }
     };
-    let memory = memory(None) + memory(Some(solver.process()));
+    let memory = if options.memory { memory(None) + memory(Some(solver.process())) } else { 0.0 };
     let name = |(protocol, part): &(usize, usize)| {
         format!("{} {}", protocols.all[*protocol].protocol.name, protocols.title(*protocol, *part))
     };
@@ -359,7 +362,7 @@ fn perform(
         memory_mb: memory,
         predicates,
         refinements,
-        is_late: verdict == "UNKNOWN" && clock.spent(solver) > options.limit,
+        is_late: verdict == "UNKNOWN" && clock.is_over(options.limit, solver),
         states,
         granted: granted.iter().map(name).collect(),
         replays: None,

@@ -1,17 +1,18 @@
 //! A driver's files: preprocessed as for its image, parsed, made into the program model.
 
-use crate::lower::declared_name;
+use crate::hash::HashMap;
 use crate::lower::{lower, Asked, Names};
 use crate::preprocess::Build;
 use crate::program::{Place, Program};
-use crate::source_map::{marker, words, Lines};
+use crate::source_map::{marker, Lines};
 use crate::subset;
+use crate::syntax::{parse, parse_behind, primitives, primitives_of, Beginning};
 use crate::Fault;
-use lang_c::ast::{ExternalDeclaration, TranslationUnit};
-use lang_c::driver::{parse_preprocessed, Config, Flavor};
+use lang_c::ast::TranslationUnit;
 use protocol::{generate, Checked};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 /// Faults hold places, which belong to a thread: this is text once it leaves.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +69,10 @@ pub struct Driver {
     framework: Vec<String>,
     /// The framework's primitives: name and text.
     primitives: HashMap<String, String>,
+    /// What the text begins with, parsed before.
+    beginning: Option<Arc<Beginning>>,
+    /// The syntax tree, once it was asked for.
+    unit: OnceLock<TranslationUnit>,
 }
 
 pub fn read(source: &Source) -> Result<Driver, DriverError> {
@@ -105,7 +110,18 @@ pub fn read(source: &Source) -> Result<Driver, DriverError> {
     let project = source.project.as_ref().map(|project| format!("{}/", project.display())).unwrap_or_default();
     let base = source.root.join("user").display().to_string() + "/";
     let base = base.strip_prefix("./").unwrap_or(&base).to_string();
-    Ok(Driver { name, path: path.clone(), text, protocols, base, project, framework: build.framework, primitives })
+    Ok(Driver {
+        name,
+        path: path.clone(),
+        text,
+        protocols,
+        base,
+        project,
+        framework: build.framework,
+        primitives,
+        beginning: None,
+        unit: OnceLock::new(),
+    })
 }
 
 /// What all drivers share that are given as text: the framework, preprocessed.
@@ -115,6 +131,7 @@ pub struct Framework {
     primitives: HashMap<String, String>,
     /// The text of `ashlar/driver.h` and what it includes.
     pub text: String,
+    beginning: Option<Arc<Beginning>>,
     build: Build,
 }
 
@@ -124,7 +141,10 @@ impl Framework {
         let build = Build::of(root, scratch)?;
         let text = build.framework_text()?;
         let base = root.join("user").display().to_string() + "/";
-        Ok(Framework { base, primitives: primitives(&text)?, directories: build.framework.clone(), text, build })
+        let unit = parse(&text, &Lines::new(&text, "ashlar/driver.h", "", &[]))?;
+        let primitives = primitives_of(&unit, &text);
+        let beginning = Beginning::of(&text, unit).map(Arc::new);
+        Ok(Framework { base, primitives, directories: build.framework.clone(), text, beginning, build })
     }
 
     /// A file's text as the build preprocesses it, without markers of lines.
@@ -143,6 +163,8 @@ impl Framework {
             project: String::new(),
             framework: self.directories.clone(),
             primitives: self.primitives.clone(),
+            beginning: self.beginning.clone(),
+            unit: OnceLock::new(),
         }
     }
 }
@@ -170,15 +192,15 @@ impl Driver {
         let name = self.path.display().to_string();
         let lines = Lines::new(&self.text, &name, &self.base, &self.framework).relative_to(&self.project);
         let mut faults = subset::words(&lines, &self.text);
-        let unit = match parse(&self.text, &lines) {
+        let unit = match self.unit(&lines) {
             Err(DriverError::Faults(more)) => {
                 faults.extend(more);
                 return Err(DriverError::Faults(faults));
             }
             other => other?,
         };
-        faults.extend(subset::forms(&unit, &lines));
-        match lower(&unit, &lines, &self.protocols, &Names::default(), &self.primitives, asked) {
+        faults.extend(subset::forms(unit, &lines));
+        match lower(unit, &lines, &self.protocols, &Names::default(), &self.primitives, asked) {
             Ok(program) if faults.is_empty() => return Ok(program),
             Ok(_) => {}
             Err(more) => faults.extend(more),
@@ -187,32 +209,18 @@ impl Driver {
         faults.dedup();
         Err(DriverError::Faults(faults))
     }
-}
 
-fn parse(text: &str, lines: &Lines) -> Result<TranslationUnit, DriverError> {
-    let config = Config { cpp_command: String::new(), cpp_options: Vec::new(), flavor: Flavor::GnuC11 };
-    let parsed = parse_preprocessed(&config, subset::lexical::without_alignment(text)).map_err(|error| {
-        let mut expected: Vec<&str> = error.expected.iter().copied().collect();
-        expected.sort_unstable();
-        let message = format!("syntax: expected one of {}", expected.join(", "));
-        DriverError::Faults(vec![Fault { place: lines.place(error.offset), message }])
-    })?;
-    Ok(parsed.unit)
-}
-
-/// The functions of the framework that are known by name, with their text.
-fn primitives(text: &str) -> Result<HashMap<String, String>, DriverError> {
-    let unit = parse(text, &Lines::new(text, "ashlar/driver.h", "", &[]))?;
-    let mut all = HashMap::new();
-    for item in &unit.0 {
-        if let ExternalDeclaration::FunctionDefinition(function) = &item.node {
-            let name = declared_name(&function.node.declarator.node).unwrap_or_default();
-            if Names::default().is_primitive(name) {
-                all.insert(name.to_string(), words(&text[item.span.start..item.span.end]));
-            }
+    /// The syntax tree, which all models have in common.
+    fn unit(&self, lines: &Lines) -> Result<&TranslationUnit, DriverError> {
+        if let Some(unit) = self.unit.get() {
+            return Ok(unit);
         }
+        let unit = match &self.beginning {
+            Some(beginning) => parse_behind(beginning, &self.text, lines)?,
+            None => parse(&self.text, lines)?,
+        };
+        Ok(self.unit.get_or_init(|| unit))
     }
-    Ok(all)
 }
 
 /// The number of a protocol is that of its port, of which a driver has one for each protocol.

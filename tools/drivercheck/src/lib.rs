@@ -3,12 +3,14 @@
 pub mod abstraction;
 pub mod check;
 pub mod clients;
+mod conditions;
 pub mod counterexample;
 pub mod cpu_time;
 pub mod differential;
 pub mod driver;
 pub mod expr;
 pub mod graph;
+mod hash;
 pub mod loops;
 pub mod lower;
 pub mod own;
@@ -22,6 +24,7 @@ pub mod simplify;
 pub mod solver;
 pub mod source_map;
 pub mod subset;
+mod syntax;
 #[cfg(test)]
 mod testing;
 pub mod transform;

@@ -72,12 +72,16 @@ fn answer(cli: &Cli) -> Answer {
             }
             Ok(u8::from(!is_good))
         }
-        Command::Differential { pairs, seed, shard, record, root, scratch } => {
+        Command::Differential { pairs, seed, shard, record, verdicts, root, scratch } => {
             let scratch = scratch.join(format!("{}of{}", shard.index, shard.count));
             let mut tell = |tally: &Tally| print::tally(cli.format, tally);
             let tally = differential(root, &scratch, *pairs, *seed, *shard, &mut tell)?;
             if let Some(path) = record {
                 let written = tally.record(*seed, *shard).write(path);
+                written.map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+            }
+            if let Some(path) = verdicts {
+                let written = std::fs::write(path, &tally.verdicts);
                 written.map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
             }
             let is_good = tally.disagreements.is_empty();
@@ -226,5 +230,6 @@ fn options(flags: &Flags) -> Options {
         threads: flags.threads,
         until: None,
         coverage: true,
+        memory: true,
     }
 }

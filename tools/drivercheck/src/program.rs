@@ -1,7 +1,8 @@
 //! The program model: one control-flow graph over bit-vectors, with calls inlined. `lower` makes it from C.
 
 use crate::expr::{Expr, Var};
-use std::collections::{BTreeSet, HashSet};
+use crate::hash::HashSet;
+use std::collections::BTreeSet;
 
 /// A line of a source file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -160,7 +161,7 @@ impl Program {
         let mut edges = Vec::new();
         for edge in self.edges.iter().filter(|edge| !inside(edge.from)) {
             let mut joined = edge.clone();
-            let mut seen = HashSet::new();
+            let mut seen = HashSet::default();
             while inside(joined.to) && seen.insert(joined.to) {
                 let next = &self.edges[out[joined.to][0]];
                 joined.steps.extend(next.steps.iter().cloned());
@@ -249,7 +250,7 @@ impl Program {
 
     /// By node, the variables whose value may still be read.
     pub fn live(&self) -> Vec<HashSet<Var>> {
-        let mut live: Vec<HashSet<Var>> = vec![HashSet::new(); self.nodes];
+        let mut live: Vec<HashSet<Var>> = vec![HashSet::default(); self.nodes];
         let mut into: Vec<Vec<usize>> = vec![Vec::new(); self.nodes];
         for (index, edge) in self.edges.iter().enumerate() {
             into[edge.to].push(index);

@@ -6,10 +6,11 @@
 
 use crate::abstraction::block::Block;
 use crate::expr::{self, Compare, Expr, Node, Op as Operation, Var};
+use crate::hash::HashSet;
 use crate::program::{Edge, Op, Program, Step};
 use crate::solver::{Solver, SolverError};
 use crate::transform::decide;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Parts of an expression that is put in place of a variable, at most.
 const MAX_SIZE: usize = 24;
@@ -72,7 +73,7 @@ fn without_impossible(program: &mut Program, solver: &mut Solver) -> Result<bool
 fn cookies(program: &Program) -> Vec<Expr> {
     let Some(cookie) = program.followed else { return Vec::new() };
     let mut found: BTreeSet<Expr> = BTreeSet::new();
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     for step in program.edges.iter().flat_map(|edge| &edge.steps) {
         if let Op::Assign(_, value) | Op::Assume(value) = step.op {
             chosen(value, cookie, &mut seen, &mut found);

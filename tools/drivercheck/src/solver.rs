@@ -2,9 +2,11 @@
 //!
 //! A solver that had to be killed answers `Unknown` to the question at which that happened; the next one gets a new solver.
 
+use crate::conditions::{independent, substituted};
 use crate::expr::{Expr, Node, Op, Var};
+use crate::hash::HashMap;
 use smt::{Options, Session};
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 
 pub use smt::SmtError as SolverError;
@@ -67,10 +69,10 @@ impl Solver {
         Ok(Solver {
             session: session()?,
             questions: 0,
-            known: HashMap::new(),
-            answers: HashMap::new(),
+            known: HashMap::default(),
+            answers: HashMap::default(),
             examples: VecDeque::new(),
-            texts: HashMap::new(),
+            texts: HashMap::default(),
         })
     }
 
@@ -93,6 +95,7 @@ impl Solver {
         if all.iter().any(|one| one.is_false()) {
             return Ok(false);
         }
+        let Some((all, _)) = substituted(all) else { return Ok(false) };
         for group in independent(&all) {
             if !self.can_together(group)? {
                 return Ok(false);
@@ -131,15 +134,21 @@ impl Solver {
         if core {
             return self.check_together(conditions, model, true);
         }
-        let mut all = HashMap::new();
+        let Some((left, mut all)) = substituted(conditions.to_vec()) else {
+            return Ok(Answer::Unsat(Vec::new()));
+        };
         let mut is_known = true;
-        for group in independent(conditions) {
+        for group in independent(&left) {
             match self.check_together(&group, model, false)? {
                 Answer::Sat(values) => all.extend(values),
                 Answer::Unsat(_) => return Ok(Answer::Unsat(Vec::new())),
                 Answer::Unknown => is_known = false,
             }
         }
+        // What a replaced variable has made irrelevant may have any value.
+        conditions.iter().flat_map(|one| one.vars().to_vec()).for_each(|var| {
+            all.entry(var).or_insert(0);
+        });
         Ok(if is_known { Answer::Sat(all) } else { Answer::Unknown })
     }
 
@@ -212,30 +221,6 @@ impl Solver {
         // No variable is wider than 64 bits.
         Ok((values.len() == count).then(|| values.into_iter().map(|value| value as u64).collect()))
     }
-}
-
-/// Groups of conditions, such that no two have a variable in common: what holds for one does not matter for another. The
-/// order within stays.
-fn independent(all: &[Expr]) -> Vec<Vec<Expr>> {
-    let mut groups: Vec<(BTreeSet<Var>, Vec<usize>)> = Vec::new();
-    for (index, condition) in all.iter().enumerate() {
-        if all[..index].contains(condition) {
-            continue;
-        }
-        let mut merged = (condition.vars().iter().copied().collect::<BTreeSet<Var>>(), vec![index]);
-        let (near, far): (Vec<_>, Vec<_>) = groups.into_iter().partition(|(vars, _)| !vars.is_disjoint(&merged.0));
-        for (vars, members) in near {
-            merged.0.extend(vars);
-            merged.1.extend(members);
-        }
-        groups = far;
-        groups.push(merged);
-    }
-    let sorted = |mut members: Vec<usize>| {
-        members.sort_unstable();
-        members.into_iter().map(|index| all[index]).collect()
-    };
-    groups.into_iter().map(|(_, members)| sorted(members)).collect()
 }
 
 impl Example {
@@ -342,8 +327,12 @@ mod tests {
     use super::*;
 
     /// A question that was not asked before.
-    fn question(number: u64) -> [crate::expr::Expr; 1] {
-        [crate::expr::equal(crate::expr::var(0, 8), crate::expr::constant(number, 8))]
+    fn question(number: u64) -> [crate::expr::Expr; 2] {
+        let compared = crate::expr::compare(crate::expr::Compare::ULt, crate::expr::var(0, 8), crate::expr::var(1, 8));
+        [
+            compared,
+            crate::expr::compare(crate::expr::Compare::ULt, crate::expr::var(0, 8), crate::expr::constant(number, 8)),
+        ]
     }
 
     #[test]
@@ -359,13 +348,13 @@ mod tests {
     /// Conditions without a common variable are asked by themselves, and a question of the same form is asked once.
     #[test]
     fn equal_forms_are_asked_once() {
-        use crate::expr::{compare, constant, equal, var, Compare};
+        use crate::expr::{compare, constant, not, var, Compare};
         let mut solver = Solver::new().expect("z3 is installed");
         let below = |one, most| compare(Compare::ULt, var(one, 8), constant(most, 8));
-        let all = [below(1, 3), below(2, 3), equal(var(1, 8), constant(2, 8)), equal(var(2, 8), constant(2, 8))];
+        let all = [below(1, 3), below(2, 3), not(below(1, 2)), not(below(2, 2))];
         let Ok(Answer::Sat(values)) = solver.check(&all, true, false) else { panic!("they can hold together") };
         assert_eq!((values[&1], values[&2], solver.questions), (2, 2, 1));
-        let wrong = [below(5, 3), equal(var(6, 8), constant(2, 8)), equal(var(5, 8), constant(7, 8))];
+        let wrong = [below(5, 3), not(below(6, 2)), not(below(5, 7))];
         assert!(matches!(solver.check(&wrong, true, false), Ok(Answer::Unsat(_))));
     }
 }

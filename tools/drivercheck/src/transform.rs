@@ -4,8 +4,9 @@
 //! is copied for each mailbox, with the result as a constant, and infeasible branches are removed.
 
 use crate::expr::{self, Expr, Node, Var};
+use crate::hash::{HashMap, HashSet};
 use crate::program::{Edge, Op, Program, Step};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 /// Known values of the variables that hold mailboxes.
 type Known = BTreeMap<Var, u64>;
@@ -30,7 +31,7 @@ fn copied(program: &Program, mailboxes: &HashSet<Var>, limit: usize) -> Option<P
     let live = program.live();
     let out = program.leaving();
     let mut made = Program { edges: Vec::new(), nodes: 0, ..program.clone() };
-    let mut copies: HashMap<(usize, Known), usize> = HashMap::new();
+    let mut copies: HashMap<(usize, Known), usize> = HashMap::default();
     let mut work = vec![(program.entry, Known::new())];
     copies.insert((program.entry, Known::new()), 0);
     made.entry = 0;

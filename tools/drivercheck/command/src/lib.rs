@@ -78,6 +78,9 @@ pub enum Command {
         /// Write the outcome as the record of a shard, for `ashlar report`
         #[arg(long, value_name = "FILE")]
         record: Option<PathBuf>,
+        /// Write the verdict of each check, a line each, to compare checkers with
+        #[arg(long, value_name = "FILE")]
+        verdicts: Option<PathBuf>,
         /// The root of the sources
         #[arg(long, default_value = ".")]
         root: PathBuf,

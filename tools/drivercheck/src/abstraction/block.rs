@@ -2,9 +2,9 @@
 
 use crate::abstraction::valuation::Valuation;
 use crate::expr::{self, Expr, Var};
+use crate::hash::{HashMap, HashSet};
 use crate::program::{Op, Step, Variable};
 use crate::solver::{Solver, SolverError};
-use std::collections::{HashMap, HashSet};
 
 /// Above this number of valuations, an edge leaves open predicates unknown.
 const MAX_SPLIT: usize = 256;
@@ -29,11 +29,11 @@ pub struct Passed {
 
 impl Block {
     pub fn new(vars: &[Variable], steps: &[Step], solver: &mut Solver) -> Result<Block, SolverError> {
-        let mut after: HashMap<Var, Expr> = HashMap::new();
+        let mut after: HashMap<Var, Expr> = HashMap::default();
         let mut conditions: Vec<(Expr, usize)> = Vec::new();
         let mut fresh = vars.len() as Var;
         let mut block =
-            Block { conditions: Vec::new(), after: HashMap::new(), reachable: steps.len(), is_possible: true };
+            Block { conditions: Vec::new(), after: HashMap::default(), reachable: steps.len(), is_possible: true };
         for (index, step) in steps.iter().enumerate() {
             match &step.op {
                 Op::Assign(var, value) => {
@@ -147,7 +147,7 @@ impl Block {
 
 /// Whether conditions can hold together, of which the first `base` are known to.
 fn consistent(solver: &mut Solver, all: &[Expr], base: usize) -> Result<bool, SolverError> {
-    let mut vars: HashSet<Var> = HashSet::new();
+    let mut vars: HashSet<Var> = HashSet::default();
     all[base..].iter().for_each(|one| vars.extend(one.vars().iter()));
     if all[base..].is_empty() {
         return Ok(true);

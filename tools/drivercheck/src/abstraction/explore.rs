@@ -4,10 +4,11 @@
 //! each is computed once.
 
 use crate::abstraction::predicates::{Abstraction, Known};
+use crate::hash::HashMap;
 use crate::program::{Message, Op, Program};
 use crate::rules::component::{Component, Next};
 use crate::solver::{Solver, SolverError};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Stands for all states of a component that are not tracked.
@@ -178,9 +179,9 @@ impl Space {
             states: vectors.number((0..self.components.len()).map(|one| self.abstracted(one, 0)).collect()),
             known: self.abstraction.nothing(program.entry),
         };
-        let mut numbers: HashMap<State, u32> = HashMap::from([(first, 0)]);
+        let mut numbers: HashMap<State, u32> = HashMap::from_iter([(first, 0)]);
         // By edge, states before, and steps that can be reached.
-        let mut passes: HashMap<(u32, u32, u32), Pass> = HashMap::new();
+        let mut passes: HashMap<(u32, u32, u32), Pass> = HashMap::default();
         let mut graph = Graph { states: vec![first], parents: vec![None], ..Graph::default() };
         let mut at = 0;
         while at < graph.states.len() {

@@ -6,9 +6,9 @@
 use crate::abstraction::block::Block;
 use crate::abstraction::valuation::{Scope, Valuation};
 use crate::expr::{Expr, Var};
+use crate::hash::{HashMap, HashSet};
 use crate::program::{Op, Program};
 use crate::solver::{Solver, SolverError};
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// A valuation of the predicates of a node, by number.

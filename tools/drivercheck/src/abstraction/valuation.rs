@@ -4,9 +4,9 @@
 //! outcome.
 
 use crate::expr::{self, Expr, Var};
+use crate::hash::{HashMap, HashSet};
 use crate::program::Op;
 use crate::solver::{Solver, SolverError};
-use std::collections::{HashMap, HashSet};
 
 /// By predicate: 0 unknown, 1 false, 2 true.
 pub type Valuation = Vec<u8>;
@@ -194,7 +194,7 @@ fn ask(solver: &mut Solver, condition: Expr, known: Vec<(Expr, bool)>) -> Result
 
 /// Follows from `variable == constant` alone, without asking the solver.
 fn simple(known: &[Expr], condition: Expr) -> Option<bool> {
-    let mut fixed: HashMap<Var, Expr> = HashMap::new();
+    let mut fixed: HashMap<Var, Expr> = HashMap::default();
     for one in known {
         if let expr::Node::Compare(expr::Compare::Eq, a, b) = one.node() {
             if let (expr::Node::Var { var, .. }, Some(_)) = (a.node(), b.value()) {

@@ -7,11 +7,11 @@ use crate::counterexample::feasibility::{self, Feasible};
 use crate::counterexample::relevance::Relevance;
 use crate::counterexample::unroll::{Repeat, Unroller, MOST_STEPS};
 use crate::expr::{self, Var};
+use crate::hash::HashSet;
 use crate::loops::exits::{Exit, Path};
 use crate::program::Step;
 use crate::rules::safety::Context;
 use crate::solver::{Solver, SolverError};
-use std::collections::HashSet;
 use std::ops::Range;
 
 /// Iterations of a loop in which the solver is asked at each branch.

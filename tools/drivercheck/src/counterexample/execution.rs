@@ -1,9 +1,9 @@
 //! Symbolic execution of one run of the program. Any suffix of it can be undone.
 
 use crate::expr::{self, Expr, Node, Op as Operation, Var};
+use crate::hash::HashSet;
 use crate::program::{Op, Program, Step};
 use crate::solver::{Answer, Solver, SolverError};
-use std::collections::HashSet;
 use std::ops::Range;
 
 pub struct Run<'a> {
@@ -49,7 +49,7 @@ impl<'a> Run<'a> {
             is_shown: true,
             values: vec![None; base.vars.len()],
             journal: Vec::new(),
-            facts: HashSet::new(),
+            facts: HashSet::default(),
             learnt: Vec::new(),
             fresh: base.vars.len() as Var,
             guesses: Vec::new(),

@@ -1,9 +1,9 @@
 //! Feasibility of a path: a model of its condition, or an unsatisfiable core and the predicates that refine the abstraction.
 
 use crate::expr::{self, Compare, Expr, Node, Var};
+use crate::hash::{HashMap, HashSet};
 use crate::program::{Op, Program, Step};
 use crate::solver::{Answer, Solver, SolverError};
-use std::collections::{HashMap, HashSet};
 
 /// Conditions that are propagated backwards where candidate values replace a havocked variable.
 const MOST_ACTIVE: usize = 16;
@@ -41,7 +41,7 @@ struct Symbolic<'a> {
 
 impl<'a> Symbolic<'a> {
     fn new(program: &'a Program) -> Self {
-        Symbolic { program, now: HashMap::new(), fresh: program.vars.len() as Var }
+        Symbolic { program, now: HashMap::default(), fresh: program.vars.len() as Var }
     }
 
     fn open(&mut self, var: Var) -> Expr {
@@ -159,13 +159,13 @@ fn lonely(
     conditions: &mut Vec<Expr>,
     at: &mut Vec<usize>,
 ) -> Result<Lonely, SolverError> {
-    let mut uses: HashMap<Var, usize> = HashMap::new();
+    let mut uses: HashMap<Var, usize> = HashMap::default();
     for condition in conditions.iter() {
         condition.vars().iter().for_each(|var| *uses.entry(*var).or_default() += 1);
     }
     let first = program.vars.len() as Var;
-    let mut known: HashMap<Expr, Option<HashMap<Var, u64>>> = HashMap::new();
-    let mut values = HashMap::new();
+    let mut known: HashMap<Expr, Option<HashMap<Var, u64>>> = HashMap::default();
+    let mut values = HashMap::default();
     let (mut kept, mut kept_at) = (Vec::new(), Vec::new());
     for (condition, index) in std::iter::zip(conditions.drain(..), at.drain(..)) {
         let vars = condition.vars();
@@ -196,7 +196,7 @@ fn lonely(
 
 /// Variables that decide whether the steps can be repeated: those that some later round reads before it sets them.
 pub fn relevant(steps: &[&Step]) -> HashSet<Var> {
-    let mut vars: HashSet<Var> = HashSet::new();
+    let mut vars: HashSet<Var> = HashSet::default();
     loop {
         // The end of a round must provide what the next one needs.
         let mut live = vars.clone();
@@ -244,7 +244,7 @@ pub fn predicates(steps: &[&Step], core: &[usize], is_new: &mut dyn FnMut(Expr) 
 fn collect(steps: &[&Step], core: &[usize], effort: Effort) -> Vec<Expr> {
     let mut found = Vec::new();
     let mut active: Vec<Expr> = Vec::new();
-    let mut values = if effort == Effort::Values { values(steps, core) } else { HashMap::new() };
+    let mut values = if effort == Effort::Values { values(steps, core) } else { HashMap::default() };
     for (index, step) in steps.iter().enumerate().rev() {
         match &step.op {
             Op::Assume(condition) if core.contains(&index) => {
@@ -271,8 +271,8 @@ fn collect(steps: &[&Step], core: &[usize], effort: Effort) -> Vec<Expr> {
 
 /// By assumption of the core: what its variables are equal to, of those that have one value there whatever was havocked.
 fn values(steps: &[&Step], core: &[usize]) -> HashMap<usize, Vec<Expr>> {
-    let mut now: HashMap<Var, Expr> = HashMap::new();
-    let mut found = HashMap::new();
+    let mut now: HashMap<Var, Expr> = HashMap::default();
+    let mut found = HashMap::default();
     for (index, step) in steps.iter().enumerate() {
         match &step.op {
             Op::Assign(var, value) => {

@@ -1,9 +1,9 @@
 //! Which loops on a run influence conditions that contradict each other: backward slicing from an unsatisfiable core.
 
 use crate::expr::Var;
+use crate::hash::{HashMap, HashSet};
 use crate::program::{Op, Step};
 use crate::rules::safety::Context;
-use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 #[derive(Default)]

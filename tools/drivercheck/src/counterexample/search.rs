@@ -5,11 +5,12 @@
 
 use crate::counterexample::concretize::{ConcretePath, Concretizer, LoopPlan, Stuck};
 use crate::counterexample::feasibility::{self, Feasible, Values};
+use crate::hash::HashSet;
 use crate::loops::exits::Path;
 use crate::rules::safety::Context;
 use crate::solver::{Solver, SolverError};
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 /// Plans that are tried.
 const ATTEMPTS: usize = 120;
@@ -54,7 +55,7 @@ pub fn find<'a>(
 ) -> Result<Search<'a>, SolverError> {
     let mut coarse = BTreeSet::new();
     let mut queue = vec![Candidate::default()];
-    let mut tried: HashSet<Vec<LoopPlan>> = HashSet::new();
+    let mut tried: HashSet<Vec<LoopPlan>> = HashSet::default();
     let mut concretizer = Concretizer::new(context, Path { program: context.program, edges, last });
     loop {
         // The farthest first, then the simplest, then the oldest.

@@ -3,6 +3,7 @@
 use super::feasibility::{self, Feasible, Values};
 use super::search::{find, Search};
 use crate::expr::{self, constant, equal, not, var, Var};
+use crate::hash::{HashMap, HashSet};
 use crate::loops::ranking::{analyse, Known};
 use crate::loops::summary::{summarise, Summarised};
 use crate::program::{Op, Program, Step};
@@ -10,7 +11,7 @@ use crate::rules::component::Protocols;
 use crate::rules::safety::Context;
 use crate::solver::Solver;
 use crate::testing::{is, less, minus, plus, program};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 fn solver() -> Solver {
     Solver::new().expect("z3 is installed")
@@ -18,7 +19,7 @@ fn solver() -> Solver {
 
 /// Runs the steps with the values that assumptions read; a variable that none has read yet is taken from the next one.
 fn replays(steps: &[&Step], values: &Values) -> bool {
-    let mut now: HashMap<Var, u64> = HashMap::new();
+    let mut now: HashMap<Var, u64> = HashMap::default();
     for (index, step) in steps.iter().enumerate() {
         match &step.op {
             Op::Assign(var, value) => {
@@ -118,10 +119,10 @@ fn a_cycle_repeats_only_with_the_same_values() {
         (matches!(check(ops, Some((0, &vars))), Feasible::Yes(_)), vars)
     };
     // A counter that nothing looks at does not matter; one that is looked at does.
-    assert_eq!(repeats(&[Op::Assign(0, plus(x, 1)), Op::Assume(is(y, 0))]), (true, HashSet::from([1])));
+    assert_eq!(repeats(&[Op::Assign(0, plus(x, 1)), Op::Assume(is(y, 0))]), (true, HashSet::from_iter([1])));
     assert!(!repeats(&[Op::Assume(less(x, y)), Op::Assign(0, plus(x, 1))]).0);
     // What is read anew does not carry over.
-    assert_eq!(repeats(&[Op::Havoc(0), Op::Assume(is(x, 0)), Op::Assign(0, plus(x, 1))]), (true, HashSet::new()));
+    assert_eq!(repeats(&[Op::Havoc(0), Op::Assume(is(x, 0)), Op::Assign(0, plus(x, 1))]), (true, HashSet::default()));
     // A value that comes into the condition after two more rounds.
     let ops = [Op::Assume(is(y, 0)), Op::Assign(1, x), Op::Assign(0, z), Op::Assign(2, constant(5, 8))];
     assert!(!repeats(&ops).0);
@@ -161,7 +162,7 @@ fn counting(bound: u64, last: Op) -> Program {
 /// Searches for a run along the path through the summary of the loop: its steps are held against their values.
 fn search(base: &Program) -> Option<Vec<Op>> {
     let mut solver = solver();
-    let loops = analyse(base, &mut solver, &mut Known::new()).expect("z3 answers");
+    let loops = analyse(base, &mut solver, &mut Known::default()).expect("z3 answers");
     let none = BTreeSet::new();
     let summarised: Summarised = summarise(base, &loops, &|_| true, &none, &none);
     assert_eq!(summarised.heads.keys().collect::<Vec<_>>(), [&1]);
@@ -195,7 +196,7 @@ fn search(base: &Program) -> Option<Vec<Op>> {
 /// The values that a trace shows leave out the iterations of loops: assumptions there read what the run has computed.
 fn shown(steps: &[&Step], values: &Values) -> Values {
     let mut all = values.clone();
-    let mut now: HashMap<Var, u64> = HashMap::new();
+    let mut now: HashMap<Var, u64> = HashMap::default();
     for (index, step) in steps.iter().enumerate() {
         match &step.op {
             Op::Assign(var, value) => drop(now.insert(*var, value.evaluate(&|var| now[&var]))),

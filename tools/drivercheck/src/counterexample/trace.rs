@@ -3,11 +3,12 @@
 use crate::counterexample::feasibility::Values;
 use crate::counterexample::replay::{replay, Moment};
 use crate::counterexample::search::Found;
+use crate::hash::HashMap;
 use crate::program::{Message, Op, Place, Program, Wrong};
 use crate::rules::component::Protocols;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Line {

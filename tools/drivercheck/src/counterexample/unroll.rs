@@ -6,10 +6,10 @@
 
 use crate::counterexample::execution::{Mark, Run};
 use crate::expr::{self, Expr, Var};
+use crate::hash::{HashMap, HashSet};
 use crate::loops::summary::Summarised;
 use crate::program::Program;
 use crate::solver::{Answer, Solver, SolverError};
-use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// Steps of a run, without those that stand for others.
@@ -89,7 +89,7 @@ impl Unroller<'_> {
 
     /// Whether some node inside the loop has several successors inside it.
     pub fn has_choice(&self, base: &Program) -> bool {
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let inside = |edge: &&crate::program::Edge| self.nodes.contains(&edge.from) && self.nodes.contains(&edge.to);
         base.edges.iter().filter(inside).any(|edge| !seen.insert(edge.from))
     }

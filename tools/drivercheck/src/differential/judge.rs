@@ -3,8 +3,9 @@
 use super::host::{Pair, Runs};
 use crate::check::Row;
 use crate::graph;
+use crate::hash::HashMap;
 use protocol::generate::header::mailbox;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the runs say of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +91,7 @@ struct Graph<'a> {
 
 impl<'a> Graph<'a> {
     fn new(pair: &'a Pair, runs: &Runs) -> Self {
-        let mut messages: HashMap<u32, Message> = HashMap::new();
+        let mut messages: HashMap<u32, Message> = HashMap::default();
         for (protocol, checked) in pair.protocols.iter().enumerate() {
             let all = 0..checked.protocol.messages.len();
             messages.extend(all.map(|message| (mailbox(&checked.protocol, message), (protocol, message))));

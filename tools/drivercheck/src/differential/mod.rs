@@ -14,6 +14,7 @@ use host::{Host, HostError, Pair};
 pub use judge::{Disagreement, Truth};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use testing::Random;
@@ -56,6 +57,9 @@ pub struct Tally {
     pub violated: usize,
     pub unknown: usize,
     pub disagreements: Vec<Found>,
+    /// A line for each check, to compare checkers with.
+    #[serde(skip)]
+    pub verdicts: String,
 }
 
 /// A disagreement, and the files that show it.
@@ -76,6 +80,7 @@ impl Tally {
         self.violated += other.violated;
         self.unknown += other.unknown;
         self.disagreements.extend(other.disagreements);
+        self.verdicts.push_str(&other.verdicts);
     }
 
     /// As the record of a shard of the campaign `drivers-differential`: one item for all pairs that agree, one for each that
@@ -152,13 +157,17 @@ fn one_batch(
     let texts = host.expand(&pairs)?;
     let all = host.run(&pairs, &texts, STATES)?;
     let mut tally = Tally::default();
-    let options = Options { limit: LIMIT, threads: 1, ..Options::default() };
+    let options = Options { limit: LIMIT, threads: 1, memory: false, ..Options::default() };
     for (index, pair) in pairs.iter().enumerate() {
         let runs = &all[index];
         let truths = judge::truths(pair, runs);
         let driver = framework.driver(&format!("pair_{}", numbers[index]), &texts[index], pair.protocols.clone());
         let rows = run_here(&driver, &options, solver)
             .map_err(|error| DifferentialError::Refused(numbers[index], error, pair.driver.text.clone()))?;
+        for row in &rows {
+            let Row { rule, protocol, subprotocol, verdict, .. } = row;
+            let _ = writeln!(tally.verdicts, "{} {rule} {protocol} {subprotocol}: {verdict}", numbers[index]);
+        }
         tally.pairs += 1;
         tally.whole += usize::from(runs.is_whole);
         tally.good += usize::from(truths.values().all(|truth| *truth != Truth::Broken));

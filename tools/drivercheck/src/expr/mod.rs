@@ -8,10 +8,10 @@ mod compare;
 #[cfg(test)]
 mod tests;
 
+use crate::hash::HashMap;
 pub use arithmetic::{binary, compute};
 pub use compare::{compare, holds};
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A variable of the program model, or a fresh value on a path.
@@ -153,6 +153,23 @@ impl Expr {
         self.bits() == 1 && self.value() == Some(0)
     }
 
+    /// A condition that a variable has one value: which, and the value.
+    pub fn fixes(self) -> Option<(Var, Expr)> {
+        match self.node() {
+            Node::Var { var, bits: 1 } => Some((var, truth(true))),
+            Node::Not(a) if self.bits() == 1 => match a.node() {
+                Node::Var { var, .. } => Some((var, truth(false))),
+                _ => None,
+            },
+            Node::Compare(Compare::Eq, a, b) => match (a.node(), b.node()) {
+                (Node::Var { var, .. }, Node::Const { .. }) => Some((var, b)),
+                (Node::Const { .. }, Node::Var { var, .. }) => Some((var, a)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// As people read it.
     pub fn show(self, name: &dyn Fn(Var) -> String) -> String {
         let go = |expr: Expr| expr.show(name);
@@ -174,7 +191,7 @@ impl Expr {
         match self.node() {
             Node::Const { .. } => self,
             Node::Var { var, .. } => with(var).unwrap_or(self),
-            _ => self.replace_in(with, &mut HashMap::new()),
+            _ => self.replace_in(with, &mut HashMap::default()),
         }
     }
 

@@ -2,9 +2,9 @@
 //! values in the variables that it changes.
 
 use crate::expr::{self, Expr, Var};
+use crate::hash::{HashMap, HashSet};
 use crate::loops::ranking::Loop;
 use crate::program::{Edge, Op, Program, Step};
-use std::collections::{HashMap, HashSet};
 
 /// Paths through a loop; a loop with more is not analysed.
 const MAX_PATHS: usize = 400;
@@ -41,7 +41,7 @@ pub fn iterations(program: &Program, one: &Loop) -> Option<Vec<Iteration>> {
         made: Vec::new(),
         trail: Vec::new(),
     };
-    let now = Now { values: HashMap::new(), conditions: Vec::new(), fresh: program.vars.len() as Var };
+    let now = Now { values: HashMap::default(), conditions: Vec::new(), fresh: program.vars.len() as Var };
     walk.from(one.head, now)?;
     let mut made = walk.made;
     made.sort_unstable();

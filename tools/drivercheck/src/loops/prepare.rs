@@ -3,13 +3,14 @@
 use crate::check::Shared;
 use crate::cpu_time::Clock;
 use crate::expr::Var;
+use crate::hash::HashSet;
 use crate::loops::ranking::{analyse, ending, Ending, Known, Loop};
 use crate::loops::summary::{summarise, Summarised};
 use crate::program::{Edge, Message, Op, Program, Step};
 use crate::rules::component::{Component, Protocols};
 use crate::rules::safety::Context;
 use crate::solver::{Solver, SolverError};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Prepares programs; caches which loops terminate.
@@ -30,7 +31,7 @@ pub struct Prepared {
 
 impl<'a> Preparer<'a> {
     pub fn new(program: &'a Program, protocols: &'a Protocols, solver: &mut Solver) -> Result<Self, SolverError> {
-        let mut known = Known::new();
+        let mut known = Known::default();
         let loops = analyse(program, solver, &mut known)?;
         let counted = (0..protocols.all.len()).flat_map(|protocol| protocols.requests(protocol)).collect();
         Ok(Preparer { program, protocols, counted, loops, known })

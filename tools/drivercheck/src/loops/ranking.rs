@@ -5,10 +5,10 @@
 
 use crate::expr::{self, Expr, Node, Var};
 use crate::graph;
+use crate::hash::{HashMap, HashSet};
 use crate::loops::bodies::{iterations, Iteration};
 use crate::program::Program;
 use crate::solver::{Answer, Solver, SolverError};
-use std::collections::{HashMap, HashSet};
 
 pub struct Loop {
     pub head: usize,
@@ -106,7 +106,7 @@ fn ends(solver: &mut Solver, program: &Program, iterations: &[Iteration]) -> Res
     while !left.is_empty() {
         let mut is_better = false;
         for rank in &candidates {
-            let mut stay = HashSet::new();
+            let mut stay = HashSet::default();
             let mut grows = false;
             for (index, one) in left.iter_mut().enumerate() {
                 let after = rank.replace(&|var| one.after.get(&var).copied());

@@ -5,9 +5,10 @@
 //! over-approximates the loop, so a counterexample is concretised before it counts.
 
 use crate::expr::{self, Expr, Var};
+use crate::hash::{HashMap, HashSet};
 use crate::loops::ranking::Loop;
 use crate::program::{Message, Op, Program, Step};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 /// A program with summaries, and what concretising its paths needs.
 pub struct Summarised {
@@ -31,7 +32,7 @@ pub fn summarise(
     for (index, edge) in made.edges.iter_mut().enumerate() {
         edge.origin = (index, 0);
     }
-    let mut heads = HashMap::new();
+    let mut heads = HashMap::default();
     // The end of an iteration that was not the last: the summary stands for it, but its idle messages are checked.
     let sink = made.nodes;
     made.nodes += 1;

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 fn loops(program: &Program) -> Vec<Loop> {
     let mut solver = Solver::new().expect("z3 is installed");
-    analyse(program, &mut solver, &mut Known::new()).expect("z3 answers")
+    analyse(program, &mut solver, &mut Known::default()).expect("z3 answers")
 }
 
 /// Whether the loop `while (condition) body` is claimed to end.

@@ -4,9 +4,9 @@ use super::types::Type;
 use super::value::{Lvalue, Storage, Value};
 use super::{scan, Entity, Frame, Lower};
 use crate::expr::{self, Op};
+use crate::hash::{HashMap, HashSet};
 use lang_c::ast::{CallExpression, DerivedDeclarator, Expression, FunctionDefinition, Statement};
 use lang_c::span::Node;
-use std::collections::{HashMap, HashSet};
 
 /// Calls inside calls.
 const MAX_DEPTH: usize = 64;
@@ -222,11 +222,11 @@ impl<'a> Lower<'a> {
             name: name.to_string(),
             result: result.clone(),
             exit,
-            labels: HashMap::new(),
+            labels: HashMap::default(),
             breaks: Vec::new(),
             continues: Vec::new(),
             cases: Vec::new(),
-            changed: HashSet::new(),
+            changed: HashSet::default(),
             scopes,
         });
         for ((parameter, ty, at), value) in std::iter::zip(parameters, arguments) {

@@ -8,15 +8,15 @@
 use super::requests::Key;
 use super::Lower;
 use crate::expr::{Expr, Var};
+use crate::hash::{HashMap, HashSet};
 use crate::program::Op;
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 impl Lower<'_> {
     /// Takes back that a value is a guess where it comes from outside.
     pub(super) fn settle_guesses(&mut self) {
-        let mut assigned: HashMap<Var, Vec<Expr>> = HashMap::new();
-        let mut opened: HashSet<Var> = HashSet::new();
+        let mut assigned: HashMap<Var, Vec<Expr>> = HashMap::default();
+        let mut opened: HashSet<Var> = HashSet::default();
         for step in self.program.edges.iter().flat_map(|edge| &edge.steps) {
             match &step.op {
                 Op::Assign(var, value) => assigned.entry(*var).or_default().push(*value),
@@ -38,7 +38,7 @@ impl Lower<'_> {
         }
         let is_opaque = |var: &Var| self.program.vars[*var as usize].is_guess && !self.loads.contains_key(var);
         let mut own: HashSet<Var> = opened.iter().copied().filter(is_opaque).collect();
-        let mut keys: HashSet<Rc<Key>> = HashSet::new();
+        let mut keys: HashSet<Rc<Key>> = HashSet::default();
         loop {
             let before = (own.len(), keys.len());
             let is_outer = |value: &Expr| {

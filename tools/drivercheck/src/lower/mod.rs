@@ -27,6 +27,7 @@ mod types;
 mod value;
 
 use crate::expr::{self, Expr, Var};
+use crate::hash::{HashMap, HashSet};
 use crate::program::{Edge, Message, Op, Place, Program, Step, Variable};
 use crate::source_map::Lines;
 use crate::Fault;
@@ -35,7 +36,7 @@ use lang_c::span::Span;
 use protocol::Checked;
 use requests::{Followed, Key};
 pub use scan::declared_name;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use types::{Struct, Type};
 use value::{Lvalue, Storage};
@@ -242,14 +243,14 @@ impl<'a> Lower<'a> {
         primitives: &'a HashMap<String, String>,
         escaped: BTreeSet<usize>,
     ) -> Self {
-        let mut mailboxes = HashMap::new();
+        let mut mailboxes = HashMap::default();
         for (index, checked) in protocols.iter().enumerate() {
             for message in 0..checked.protocol.messages.len() {
                 let number = protocol::generate::header::mailbox(&checked.protocol, message);
                 mailboxes.insert(u64::from(number), (index, message));
             }
         }
-        let mut functions = HashMap::new();
+        let mut functions = HashMap::default();
         for item in &unit.0 {
             if let ExternalDeclaration::FunctionDefinition(function) = &item.node {
                 if let Some(name) = scan::declared_name(&function.node.declarator.node) {
@@ -263,34 +264,34 @@ impl<'a> Lower<'a> {
             names,
             mailboxes,
             primitives,
-            sets: HashMap::new(),
-            owners: HashMap::new(),
+            sets: HashMap::default(),
+            owners: HashMap::default(),
             functions,
-            scopes: vec![HashMap::new()],
+            scopes: vec![HashMap::default()],
             structs: Vec::new(),
-            tags: vec![HashMap::new()],
+            tags: vec![HashMap::default()],
             frames: Vec::new(),
             program: Program::default(),
-            kept: HashMap::new(),
+            kept: HashMap::default(),
             escaped,
             lost: BTreeSet::new(),
             at: None,
             place: Place::default(),
             start: Vec::new(),
             changed: scan::changed_in_unit(unit),
-            constants: HashMap::new(),
-            defined: HashMap::new(),
-            signed_enums: HashSet::new(),
+            constants: HashMap::default(),
+            defined: HashMap::default(),
+            signed_enums: HashSet::default(),
             asked: Asked::States,
             cookie: 0,
             followed: None,
             cookie_cells: BTreeSet::new(),
-            loads: HashMap::new(),
+            loads: HashMap::default(),
             stored: Vec::new(),
-            closing: HashSet::new(),
-            counters: HashMap::new(),
-            written: HashSet::new(),
-            taken: HashSet::new(),
+            closing: HashSet::default(),
+            counters: HashMap::default(),
+            written: HashSet::default(),
+            taken: HashSet::default(),
             followed_indexes: BTreeMap::new(),
             payload: BTreeMap::new(),
             payload_read: BTreeSet::new(),

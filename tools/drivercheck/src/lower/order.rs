@@ -4,8 +4,8 @@
 use super::value::{Lvalue, Storage, Value};
 use super::Lower;
 use crate::expr::{Expr, Var};
+use crate::hash::HashSet;
 use crate::program::Op;
-use std::collections::HashSet;
 
 /// What the evaluation of an operand does.
 #[derive(Debug, Clone, Default)]

@@ -12,9 +12,10 @@
 use super::value::{Slot, Storage};
 use super::{Asked, Lower};
 use crate::expr::{self, Compare, Expr, Node, Op as Operation, Var};
+use crate::hash::{HashMap, HashSet};
 use crate::program::{Claim, Message, Op, Step, Wrong};
 use protocol::model::Cookie;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 /// Where the request that is followed is: not open; in a message, or in variables; in the element that is followed; in
 /// another element.
@@ -356,14 +357,14 @@ impl Lower<'_> {
 
     /// The arrays whose values become cookies of messages that close requests.
     pub(super) fn find_cookie_cells(&self) -> BTreeSet<Key> {
-        let mut sources: HashMap<Var, Vec<Expr>> = HashMap::new();
+        let mut sources: HashMap<Var, Vec<Expr>> = HashMap::default();
         for step in self.program.edges.iter().flat_map(|edge| &edge.steps) {
             if let Op::Assign(var, value) = &step.op {
                 sources.entry(*var).or_default().push(*value);
             }
         }
         let mut found = BTreeSet::new();
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let mut work: Vec<Var> = self.closing.iter().copied().collect();
         while let Some(var) = work.pop() {
             if !seen.insert(var) || self.followed.is_some_and(|followed| followed.has(var)) {
@@ -384,8 +385,8 @@ impl Lower<'_> {
         let limit = expr::constant(followed.limit, 64);
         hints.push(expr::compare(Compare::ULt, self.var(followed.cookie), limit));
         // Sets of cookies.
-        let mut own: HashSet<Var> = HashSet::from([self.cookie]);
-        let mut sets: HashSet<Var> = HashSet::new();
+        let mut own: HashSet<Var> = HashSet::from_iter([self.cookie]);
+        let mut sets: HashSet<Var> = HashSet::default();
         loop {
             let before = (own.len(), sets.len());
             for step in &steps {

@@ -1,12 +1,12 @@
 //! What can be read off the syntax before lowering: declared names, and names that are changed.
 
+use crate::hash::HashSet;
 use lang_c::ast::{
     BinaryOperator, BinaryOperatorExpression, Declarator, DeclaratorKind, Expression, FunctionDefinition,
     TranslationUnit, UnaryOperator, UnaryOperatorExpression,
 };
 use lang_c::span::{Node, Span};
 use lang_c::visit::{self, Visit};
-use std::collections::HashSet;
 
 pub fn declared_name(declarator: &Declarator) -> Option<&str> {
     match &declarator.kind.node {

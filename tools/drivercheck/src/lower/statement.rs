@@ -3,16 +3,16 @@
 use super::value::{Lvalue, Storage, Value};
 use super::{Entity, Lower};
 use crate::expr;
+use crate::hash::HashMap;
 use lang_c::ast::{
     AsmStatement, BlockItem, Expression, ForInitializer, Label, LabeledStatement, Statement, SwitchStatement,
 };
 use lang_c::span::Node;
-use std::collections::HashMap;
 
 impl<'a> Lower<'a> {
     pub(super) fn open_scope(&mut self) {
-        self.scopes.push(HashMap::new());
-        self.tags.push(HashMap::new());
+        self.scopes.push(HashMap::default());
+        self.tags.push(HashMap::default());
     }
 
     pub(super) fn close_scope(&mut self) {
@@ -169,7 +169,7 @@ impl<'a> Lower<'a> {
         let value = super::operator::resize(value, &ty, ty.bits());
         let mut labels = Vec::new();
         labels_of(&one.statement, &mut labels);
-        let (mut cases, mut other) = (HashMap::new(), None);
+        let (mut cases, mut other) = (HashMap::default(), None);
         let done = self.node();
         for label in labels {
             let target = self.node();

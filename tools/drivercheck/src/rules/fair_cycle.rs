@@ -6,12 +6,13 @@
 
 use crate::abstraction::explore::{Graph, Space};
 use crate::graph;
+use crate::hash::{HashMap, HashSet};
 use crate::program::{Message, Op};
 use crate::rules::component::Component;
 use crate::rules::liveness::Demand;
 use crate::rules::safety::Context;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 /// Moves that are tried as the start of a cycle.
 const MOST_GOALS: usize = 16;
@@ -185,7 +186,7 @@ impl Search<'_> {
 
 /// A closed walk that takes the moves named, as edges of the program.
 fn walk(own: &[Move], goals: &[usize]) -> Vec<usize> {
-    let mut from: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut from: HashMap<usize, Vec<usize>> = HashMap::default();
     for (index, (state, _, _)) in own.iter().enumerate() {
         from.entry(*state).or_default().push(index);
     }
@@ -195,7 +196,7 @@ fn walk(own: &[Move], goals: &[usize]) -> Vec<usize> {
         let target = own[goals[(position + 1) % goals.len()]].0;
         // The shortest path to the start of the next one.
         let start = own[*goal].2;
-        let mut last: HashMap<usize, Option<usize>> = HashMap::from([(start, None)]);
+        let mut last: HashMap<usize, Option<usize>> = HashMap::from_iter([(start, None)]);
         let mut work = VecDeque::from([start]);
         while let Some(state) = work.pop_front() {
             if state == target {

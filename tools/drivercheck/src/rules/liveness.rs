@@ -9,13 +9,13 @@ use crate::counterexample::feasibility::{self, Feasible};
 use crate::counterexample::replay::replay;
 use crate::counterexample::search::{self, Found as Run, Search};
 use crate::counterexample::trace::{name, trace};
+use crate::hash::HashSet;
 use crate::program::{Message, Op, Program, Step};
 use crate::rules::component::Component;
 use crate::rules::fair_cycle::{self, Lasso};
 use crate::rules::promise::{broken_promise, grant_unfair};
 use crate::rules::safety::{grant_guard, grant_promise, track, Context, Outcome, Verdict, LIMIT, ROUNDS};
 use crate::solver::{Solver, SolverError};
-use std::collections::HashSet;
 
 #[derive(Debug, Clone)]
 pub enum Demand {
@@ -36,7 +36,7 @@ pub fn check(
     let mut space = Space::new(program, components, context.seed);
     let mut refinements = 0;
     // Once a cycle was found that may end or not, others are looked for that do without its counters.
-    let mut without: HashSet<usize> = HashSet::new();
+    let mut without: HashSet<usize> = HashSet::default();
     let mut doubt: Option<Verdict> = None;
     let done = |space: &Space, refinements, states, verdict| Outcome {
         verdict,
@@ -187,7 +187,8 @@ fn judge(
     let verdict = Verdict::Unknown(format!("a loop may end or not: {}", steps[first].place));
     let mut counting = Vec::new();
     for var in matter {
-        if let Feasible::No(_) = feasibility::check(program, solver, &steps, Some((first, &HashSet::from([var]))))? {
+        if let Feasible::No(_) = feasibility::check(program, solver, &steps, Some((first, &HashSet::from_iter([var]))))?
+        {
             let counts = |step: &Step| matches!(&step.op, Op::Assign(own, value) if *own == var && value.mentions(var));
             let is_counting = |edge: &&usize| program.edges[**edge].steps.iter().any(counts);
             counting.extend(lasso.cycle.iter().filter(is_counting));

@@ -88,7 +88,7 @@ pub struct Context<'a> {
 
 impl Context<'_> {
     pub fn is_late(&self, solver: &Solver) -> bool {
-        self.limit.is_some_and(|(clock, limit)| clock.spent(solver) > limit)
+        self.limit.is_some_and(|(clock, limit)| clock.is_over(limit, solver))
     }
 }
 

@@ -5,12 +5,12 @@ use super::fair_cycle::{self, Lasso};
 use super::liveness::Demand;
 use super::safety::{grant_guard, Context};
 use crate::abstraction::explore::{Found, Space};
+use crate::hash::{HashMap, HashSet};
 use crate::loops::ranking::Ending;
 use crate::loops::summary::Summarised;
 use crate::program::{Message, Op, Program};
 use crate::solver::Solver;
 use crate::testing::{program, protocol, with_awaits};
-use std::collections::{HashMap, HashSet};
 
 const ASK: Message = (0, 0);
 const NEWS: Message = (0, 1);
@@ -41,7 +41,7 @@ state Asked timed fair
 
 /// The fair cycles of a program, each of which must be a walk from the entry and back to where it begins.
 fn cycles(program: &Program, protocols: &Protocols, ending: &[Ending], demand: &Demand) -> Vec<Lasso> {
-    let summarised = Summarised { program: program.clone(), heads: HashMap::new() };
+    let summarised = Summarised { program: program.clone(), heads: HashMap::default() };
     let context =
         Context { program, base: program, summarised: &summarised, protocols, seed: true, limit: None, ending };
     let mut space = Space::new(program, vec![protocols.whole(0)], true);
@@ -50,7 +50,7 @@ fn cycles(program: &Program, protocols: &Protocols, ending: &[Ending], demand: &
     let Ok(Found::Nothing(graph)) = space.explore(program, &mut solver, 100, true, &|_, _, _| false) else {
         panic!("a small program has few states")
     };
-    let found = fair_cycle::find(&context, &space, &graph, demand, &HashSet::new());
+    let found = fair_cycle::find(&context, &space, &graph, demand, &HashSet::default());
     for lasso in &found {
         let mut node = program.entry;
         for edge in lasso.stem.iter().chain(&lasso.cycle) {
@@ -77,7 +77,7 @@ fn a_cycle_without_the_answer_is_found() {
     let silent = after_a_question(&[(1, 2, &[]), (2, 1, &[Op::Havoc(0)])], &[]);
     let all = found(&asked(true), &silent, &[]);
     assert_eq!(all.len(), 1);
-    assert_eq!(HashSet::<usize>::from_iter(all[0].clone()), HashSet::from([1, 2]));
+    assert_eq!(HashSet::<usize>::from_iter(all[0].clone()), HashSet::from_iter([1, 2]));
     // The answer ends the demand; what comes after it is another question's.
     let answers = after_a_question(&[(1, 2, &[Op::Emit(ANSWER)]), (2, 1, &[Op::Receive(ASK)]), (2, 2, &[])], &[]);
     assert!(found(&asked(true), &answers, &[]).is_empty());
