@@ -131,7 +131,16 @@ impl<'a> Lower<'a> {
         let condition = self.expression(condition);
         let condition = self.truth(&condition);
         if let Some(known) = condition.value() {
-            return self.expression(if known == 1 { yes } else { no });
+            let (taken, other) = if known == 1 { (yes, no) } else { (no, yes) };
+            let value = self.expression(taken);
+            let faults = self.faults.len();
+            let other = self.type_of(other);
+            // What is never computed counts by its type only.
+            self.faults.truncate(faults);
+            return match (&value.ty(), &other) {
+                (own @ Type::Int { .. }, Type::Int { .. }) => self.convert(value, &own.common(&other)),
+                _ => value,
+            };
         }
         let (left, right) = (self.type_of(yes), self.type_of(no));
         let ty = match (&left, &right) {

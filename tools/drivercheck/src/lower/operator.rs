@@ -103,7 +103,7 @@ impl Lower<'_> {
         use BinaryOperator::{ShiftLeft, ShiftRight};
         if matches!(operator, ShiftLeft | ShiftRight) {
             let ty = left.promoted();
-            let (a, b) = (resize(a, &left, ty.bits()), resize(b, &right.promoted(), ty.bits()));
+            let (a, b) = (resize(a, &left, ty.bits()), resize(b, &right, ty.bits()));
             // By more bits than there are it has no meaning in C; the processor takes the lower bits of the distance.
             let b = expr::binary(Op::And, b, expr::constant(u64::from(ty.bits()) - 1, ty.bits()));
             let op = match (operator, ty.is_signed()) {

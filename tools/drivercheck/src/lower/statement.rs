@@ -165,8 +165,9 @@ impl<'a> Lower<'a> {
         let value = self.expression(&one.expression);
         let value = self.snapshot_for_switch(value);
         let (value, ty) = self.integer(value);
-        let ty = if ty.bits() < 32 { ty.promoted() } else { ty };
-        let value = super::operator::resize(value, &ty, ty.bits());
+        let own = ty;
+        let ty = own.promoted();
+        let value = super::operator::resize(value, &own, ty.bits());
         let mut labels = Vec::new();
         labels_of(&one.statement, &mut labels);
         let (mut cases, mut other) = (HashMap::default(), None);

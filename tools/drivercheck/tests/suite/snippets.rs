@@ -64,6 +64,11 @@ const PIECES: &[(&str, &str, &str)] = &[
     ("octal and hex", "", "wrong = 010 == 8 && 0x10 == 16;"),
     ("characters", "", "wrong = '\\x41' == 65 && '\\012' == 10 && '\\'' == 39 && '\\xff' == -1;"),
     ("long decimal is signed", "", "wrong = -1 < 4294967295;"),
+    ("switch of a small integer", "", "uint8_t a = 0xff; switch (a) { case 255: wrong = 1; }"),
+    ("switch of a truth value", "", "_Bool a = 1; switch (a) { case 1: wrong = 1; }"),
+    ("shift by a truth value", "", "_Bool a = 1; wrong = 1u << a == 2u;"),
+    ("type of a choice that is known", "", "int32_t a = 5; wrong = (1 ? -1 : 0u) > a;"),
+    ("size of a choice", "", "uint8_t a = 0; wrong = sizeof(1 ? a : a) == 4;"),
     ("division rounds to zero", "", "int32_t a = -7; wrong = a / 2 == -3 && a % 2 == -1;"),
 ];
 
