@@ -13,7 +13,7 @@ fn machine(name: &str) -> Machine {
 
 #[test]
 fn all_are_free_of_faults_and_cite_each_number() {
-    for name in ["arm1136-kzm", "arm1136-kzm-l2", "cortex-a8", "x86-inorder"] {
+    for name in ["arm1136-kzm", "arm1136-kzm-l2", "cortex-a8", "riscv-inorder", "x86-inorder"] {
         let machine = machine(name);
         assert!(machine.numbers.len() > 40, "{name}");
         assert!(machine.numbers.iter().all(|number| !number.source.is_empty()));
