@@ -11,6 +11,8 @@ _Noreturn static void leave(void)
 {
 #ifdef __x86_64__
     __asm__ volatile("mov $60, %eax\n\txor %edi, %edi\n\tsyscall");
+#elif defined __riscv
+    __asm__ volatile("li a7, 93\n\tli a0, 0\n\tecall");
 #else
     __asm__ volatile("mov r7, #1\n\tmov r0, #0\n\tsvc 0");
 #endif
@@ -40,6 +42,9 @@ void run(const uintptr_t *stack)
 
 #ifdef __x86_64__
 __asm__(".globl _start\n.type _start, @function\n_start:\n\tmov %rsp, %rdi\n\tand $-16, %rsp\n\tcall run");
+#elif defined __riscv
+__asm__(".globl _start\n.type _start, @function\n_start:\n\t.option push\n\t.option norelax\n\tla gp, __global_pointer$\n"
+        "\t.option pop\n\tmv a0, sp\n\tandi sp, sp, -16\n\tcall run");
 #else
 __asm__(".globl _start\n.type _start, %function\n_start:\n\tmov r0, sp\n\tbl run");
 #endif

@@ -28,6 +28,7 @@ const PROBES: &[(&str, &str, &str)] = &[
     ("libzarith-ocaml-dev", "/usr/lib/ocaml/zarith", "prove, test of specifications"),
     ("patch", "patch", "drivers seeded"),
     ("gcc-arm-linux-gnueabi", "arm-linux-gnueabi-gcc", "test of timing"),
+    ("gcc-riscv64-unknown-elf", "riscv64-unknown-elf-gcc", "test of timing"),
     ("qemu-user", "qemu-arm", "test of timing"),
     ("g++", "g++", "timing"),
     ("z3", "z3", "timing, drivers"),

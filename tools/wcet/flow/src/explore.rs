@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Instant;
 
-use wcet_binary::lift::il::{Flow, Instruction, Target, Value};
+use wcet_binary::lift::il::{Expression, Flow, Instruction, Op, Operand, Target, Value};
 use wcet_binary::lift::{Lifter, Registers};
 use wcet_binary::load::Program;
 
@@ -72,6 +72,11 @@ impl<'a> Explorer<'a> {
     pub fn instruction(&mut self, address: u64) -> Result<Rc<Instruction>, wcet_binary::lift::Error> {
         let lifter = self.lifter;
         self.instructions.entry(address).or_insert_with(|| lifter.lift(address).map(Rc::new)).clone()
+    }
+
+    /// Instructions that were lifted.
+    pub fn reached(&self) -> Vec<Rc<Instruction>> {
+        self.instructions.values().flatten().cloned().collect()
     }
 
     /// Visits what is open, until nothing is.
@@ -152,6 +157,10 @@ impl<'a> Explorer<'a> {
                     self.edge(function, &mut exits, next, EdgeKind::Next, not_met);
                 }
                 match to {
+                    // Code that others share and that goes back to where it was come from is a part of this function.
+                    Target::Direct(to) if leaves_link(&instruction) => {
+                        self.edge(function, &mut exits, to, EdgeKind::Taken, frame);
+                    }
                     Target::Direct(to) => self.jump(function, address, &mut exits, to, EdgeKind::Taken, frame),
                     // A constant index that fails its check reads what is no table.
                     Target::Indirect(_)
@@ -220,7 +229,8 @@ impl<'a> Explorer<'a> {
                 let summary = frame.summary(self.program.architecture);
                 return self.returns(function, summary);
             }
-            Known::Constant(target) => BTreeSet::from([target]),
+            // An index that is constant on the first way here may be none of the table's: a check before it says so.
+            Known::Constant(target) if self.is_code(target) => BTreeSet::from([target]),
             _ if self.options.switches.contains_key(&function) => {
                 exits.indirect = true;
                 exits.returns = true;
@@ -237,7 +247,11 @@ impl<'a> Explorer<'a> {
             return self.call(function, instruction, exits, targets, frame);
         }
         for target in targets {
-            self.jump(function, address, exits, target, EdgeKind::Case, frame.clone());
+            if leaves_link(instruction) {
+                self.edge(function, exits, target, EdgeKind::Case, frame.clone());
+            } else {
+                self.jump(function, address, exits, target, EdgeKind::Case, frame.clone());
+            }
         }
     }
 
@@ -293,4 +307,15 @@ impl<'a> Explorer<'a> {
             }
         }
     }
+}
+
+/// Whether a jump leaves the address behind it in a register.
+fn leaves_link(instruction: &Instruction) -> bool {
+    let next = instruction.next();
+    instruction.ops.iter().any(|op| match op {
+        Op::Set { to: Value { operand: Operand::Register(_), .. }, from: Expression::Copy(from) } => {
+            from.operand == Operand::Constant(next)
+        }
+        _ => false,
+    })
 }

@@ -42,11 +42,10 @@ pub(crate) struct Summary {
 impl Summary {
     /// What is left when a function that switched stacks comes back: the stack.
     pub fn of_switch(architecture: Architecture) -> Summary {
-        let popped = match architecture {
-            Architecture::X86_64 => 8,
-            Architecture::Arm => 0,
-        };
-        Summary { popped: Some(popped), preserved: vec![false; Registers::of(architecture).all().count()] }
+        Summary {
+            popped: Some(architecture.popped_by_return().into()),
+            preserved: vec![false; Registers::of(architecture).all().count()],
+        }
     }
 
     pub fn join(&mut self, other: &Summary) {
@@ -198,14 +197,11 @@ impl Frame {
 
     /// A store somewhere else: saved registers and return addresses stay, by assumption.
     fn clobber(&mut self, architecture: Architecture) {
-        let argument = |register: Register| match architecture {
-            // rcx, rdx, rsi, rdi, r8, r9; r0 to r3. A copy of these in the frame may be a variable.
-            Architecture::X86_64 => matches!(register.0, 1 | 2 | 6..=9),
-            Architecture::Arm => register.0 < 4,
-        };
+        let table = Registers::of(architecture);
         self.slots.retain(|_, (_, value)| match value {
             Known::ReturnAddress => true,
-            Known::Initial(register, 0) => !argument(*register),
+            // A copy of an argument in the frame may be a variable.
+            Known::Initial(register, 0) => !table.is_argument(*register),
             _ => false,
         });
     }

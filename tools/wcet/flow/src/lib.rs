@@ -183,6 +183,10 @@ fn assumptions(explorer: &Explorer<'_>) -> Vec<String> {
     let program = explorer.program;
     let mut found = program.assumptions.clone();
     found.push("stores through pointers change no return address and no saved register".to_string());
+    let instructions = explorer.reached();
+    let of_registers: BTreeSet<String> =
+        instructions.iter().filter_map(|instruction| explorer.lifter.assumption(instruction)).collect();
+    found.extend(of_registers);
     for address in explorer.rereads.keys() {
         let place = program.describe(*address);
         found

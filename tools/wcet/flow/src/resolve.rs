@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use wcet_binary::lift::Instruction;
-use wcet_binary::load::Architecture;
 
 use crate::explore::Explorer;
 use crate::graph::EdgeKind;
@@ -142,11 +141,7 @@ impl Explorer<'_> {
     }
 
     pub fn is_code(&self, address: u64) -> bool {
-        let aligned = match self.program.architecture {
-            Architecture::X86_64 => true,
-            Architecture::Arm => address % 4 == 0,
-        };
-        aligned && self.program.code(address, 1).is_some()
+        address % self.program.architecture.instruction_alignment() == 0 && self.program.code(address, 1).is_some()
     }
 }
 

@@ -5,7 +5,6 @@ use std::rc::Rc;
 
 use wcet_binary::lift::il::{Expression, Flow, Instruction, Op, Operand, Register, Target, Value};
 use wcet_binary::lift::Registers;
-use wcet_binary::load::Architecture;
 use wcet_flow::context::{ContextId, EdgeId, EdgeKind, Expanded, LoopId, NodeId};
 
 use crate::dead_operations::Prepared;
@@ -350,11 +349,7 @@ impl<'a> Engine<'a> {
             state.registers[usize::from(register.0)] = own.unwrap_or_else(|| self.world.symbols.unknown(size));
         }
         if let Some(term) = self.switched.get(&context) {
-            let popped = match self.world.program.architecture {
-                Architecture::X86_64 => 8,
-                Architecture::Arm => 0,
-            };
-            state.registers[stack] = term.plus(popped);
+            state.registers[stack] = term.plus(self.world.program.architecture.popped_by_return().into());
         }
         state.clobber();
     }

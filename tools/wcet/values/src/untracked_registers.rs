@@ -23,6 +23,7 @@ pub(crate) fn carried(instruction: &Instruction, architecture: Architecture) -> 
     let pointer = u32::from(architecture.pointer_size());
     match architecture {
         Architecture::Arm => instruction.mnemonic.starts_with('v').then_some(Carried::Anything),
+        Architecture::RiscV64 | Architecture::RiscV32 => riscv(instruction, pointer),
         Architecture::X86_64 => {
             if let Some(register) = to_vector(&instruction.bytes) {
                 return Some(register);
@@ -36,6 +37,18 @@ pub(crate) fn carried(instruction: &Instruction, architecture: Architecture) -> 
             let nowhere = reads && instruction.flow == Flow::Next && !instruction.ops.iter().any(seen);
             nowhere.then_some(Carried::Memory)
         }
+    }
+}
+
+/// RISC-V code that loads a register for floating point, moves or converts to one, or writes a control register.
+fn riscv(instruction: &Instruction, pointer: u32) -> Option<Carried> {
+    let word = wcet_binary::lift::riscv::word(&instruction.bytes, pointer == 8)?;
+    let from = (word >> 15 & 31) as usize;
+    let register = from.checked_sub(1).map(Carried::Register);
+    match (word & 0x7f, word >> 27, word >> 12 & 7) {
+        (0x07, ..) if instruction.accesses.iter().any(|access| access.size >= pointer) => Some(Carried::Memory),
+        (0x53, 0x1a | 0x1e, _) | (0x73, _, 1..=3) => register,
+        _ => None,
     }
 }
 

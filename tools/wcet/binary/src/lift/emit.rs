@@ -94,6 +94,10 @@ impl<'s> Emitter<'s> {
         let size = u8::try_from(to.size).map_err(|_| "a value of more than 255 bytes")?;
         let offset = to.address.offset;
         let space = &to.address.address_space;
+        // A register that is always 0.
+        if space.is_constant() {
+            return Ok(());
+        }
         if space.id == self.semantics.spaces.memory {
             let from = self.set(from, size);
             let address = self.fixed_address(offset, space.address_size);

@@ -15,6 +15,8 @@ pub enum Problem {
     NoCode,
     #[error("ARM instructions stand at multiples of 4; Thumb is not supported")]
     Thumb,
+    #[error("RISC-V instructions stand at even addresses")]
+    OddAddress,
     #[error("is no instruction the decoder knows")]
     Undecodable,
     #[error("`{0}` is not supported")]

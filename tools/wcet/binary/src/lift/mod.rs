@@ -1,16 +1,16 @@
-//! Machine instructions of x86-64 and 32-bit ARM as operations of one small language.
+//! Machine instructions of x86-64, 32-bit ARM and RISC-V as operations of one small language.
 //!
 //! [`Lifter::lift`] takes an address of a [`crate::load::Program`] and returns its [`Instruction`]: operations on
 //! registers, flags and memory ([`il`]), where control goes, and the memory accesses as a cache sees them.
 //!
 //! # Why it is sound
 //! * Two decoders that share nothing read each instruction. The semantics are SLEIGH's (`libsla`); `iced-x86`, and for
-//!   ARM a decoder of our own, say how long the instruction is, where control goes and, on x86-64, which registers and
-//!   flags change. Where they differ, the instruction is an error, with its address and its bytes.
+//!   ARM and RISC-V decoders of our own, say how long the instruction is, where control goes and, other than on ARM, which
+//!   registers and flags change. Where they differ, the instruction is an error, with its address and its bytes.
 //! * A flag or register that the decoder says is written or undefined, but to which the semantics give no value,
 //!   becomes unknown: any value.
 //! * Instructions with effects beyond registers and memory are lifted only if an explicit list says how
-//!   (`x86/system.rs`, `arm/system.rs`). All others are errors.
+//!   (`system.rs` of `x86`, `arm` and `riscv`). All others are errors.
 //! * Floating-point and vector registers are not tracked: what is read from them is any value. Only where one is set to 0,
 //!   changed or stored can be asked ([`Lifter::vectors`]), so that memory which is cleared with one is known to be.
 //! * Memory accesses come from the decoder, since semantics may read the same bytes again.
@@ -27,6 +27,7 @@ mod error;
 pub mod evaluate;
 pub mod il;
 mod register;
+pub mod riscv;
 mod sleigh;
 mod x86;
 
@@ -41,13 +42,23 @@ pub struct Lifter<'p> {
     program: &'p Program,
     semantics: sleigh::Semantics<'p>,
     registers: Registers,
+    riscv: riscv::Setting,
 }
+
+/// Where programs for RISC-V keep what their global pointer holds.
+const GLOBAL_POINTER: &str = "__global_pointer$";
 
 impl<'p> Lifter<'p> {
     /// Loads the semantics of the program's architecture, which takes a tenth of a second.
     pub fn new(program: &'p Program) -> Result<Lifter<'p>, SetupError> {
         let registers = Registers::of(program.architecture);
-        Ok(Lifter { program, semantics: sleigh::Semantics::new(program)?, registers })
+        let global = program.symbol(GLOBAL_POINTER).filter(|_| program.architecture.is_riscv());
+        let riscv = riscv::Setting {
+            registers,
+            wide: program.architecture.pointer_size() == 8,
+            global: global.map(|symbol| symbol.address),
+        };
+        Ok(Lifter { program, semantics: sleigh::Semantics::new(program)?, registers, riscv })
     }
 
     pub fn program(&self) -> &'p Program {
@@ -68,15 +79,16 @@ impl<'p> Lifter<'p> {
         let lifted = match architecture {
             Architecture::X86_64 => x86::lift(&self.semantics, self.registers, address, bytes),
             Architecture::Arm => arm::lift(&self.semantics, self.registers, address, bytes),
+            Architecture::RiscV64 | Architecture::RiscV32 => riscv::lift(&self.semantics, self.riscv, address, bytes),
         };
         lifted.map_err(|problem| Error { address, bytes: bytes.to_vec(), problem })
     }
 
-    /// What the instruction does to vector registers, as far as zeros go: nothing is said of ARM's.
+    /// What the instruction does to vector registers, as far as zeros go: nothing is said of the others'.
     pub fn vectors(&self, instruction: &Instruction) -> Vectors {
         match self.program.architecture {
             Architecture::X86_64 => x86::vectors(instruction),
-            Architecture::Arm => Vectors::default(),
+            _ => Vectors::default(),
         }
     }
 
@@ -84,7 +96,7 @@ impl<'p> Lifter<'p> {
     pub fn storing_zero(&self, instruction: &Instruction) -> Instruction {
         match self.program.architecture {
             Architecture::X86_64 => x86::storing_zero(instruction),
-            Architecture::Arm => instruction.clone(),
+            _ => instruction.clone(),
         }
     }
 
@@ -92,10 +104,16 @@ impl<'p> Lifter<'p> {
     pub fn text(&self, instruction: &Instruction) -> String {
         match self.program.architecture {
             Architecture::X86_64 => x86::text(instruction),
-            Architecture::Arm => self
+            _ => self
                 .semantics
                 .text(instruction.address)
                 .map_or_else(|reason| reason, |(name, rest)| format!("{name} {rest}")),
         }
+    }
+
+    /// What is taken for granted about the program where this instruction was lifted.
+    pub fn assumption(&self, instruction: &Instruction) -> Option<String> {
+        let global = self.riscv.global.filter(|_| riscv::assumes_global(instruction, self.riscv))?;
+        Some(format!("gp holds {global:#x} ({GLOBAL_POINTER}) wherever it is the base of an address"))
     }
 }

@@ -57,6 +57,48 @@ const ARM: &[(&str, u8)] = &[
     ("OV", 1),
 ];
 
+/// All but the one that is always 0, by the names of the calling convention.
+macro_rules! risc_v {
+    ($size:literal) => {
+        &[
+            ("ra", $size),
+            ("sp", $size),
+            ("gp", $size),
+            ("tp", $size),
+            ("t0", $size),
+            ("t1", $size),
+            ("t2", $size),
+            ("s0", $size),
+            ("s1", $size),
+            ("a0", $size),
+            ("a1", $size),
+            ("a2", $size),
+            ("a3", $size),
+            ("a4", $size),
+            ("a5", $size),
+            ("a6", $size),
+            ("a7", $size),
+            ("s2", $size),
+            ("s3", $size),
+            ("s4", $size),
+            ("s5", $size),
+            ("s6", $size),
+            ("s7", $size),
+            ("s8", $size),
+            ("s9", $size),
+            ("s10", $size),
+            ("s11", $size),
+            ("t3", $size),
+            ("t4", $size),
+            ("t5", $size),
+            ("t6", $size),
+        ]
+    };
+}
+
+const RISC_V_64: &[(&str, u8)] = risc_v!(8);
+const RISC_V_32: &[(&str, u8)] = risc_v!(4);
+
 /// The register file of an architecture.
 #[derive(Debug, Clone, Copy)]
 pub struct Registers {
@@ -69,6 +111,8 @@ impl Registers {
         let table = match architecture {
             Architecture::X86_64 => X86_64,
             Architecture::Arm => ARM,
+            Architecture::RiscV64 => RISC_V_64,
+            Architecture::RiscV32 => RISC_V_32,
         };
         Registers { architecture, table }
     }
@@ -93,12 +137,27 @@ impl Registers {
         match self.architecture {
             Architecture::X86_64 => Register(4),
             Architecture::Arm => Register(13),
+            Architecture::RiscV64 | Architecture::RiscV32 => Register(1),
         }
     }
 
     /// The register in which a call leaves its return address; on x86-64 that is on the stack.
     pub fn link(self) -> Option<Register> {
-        (self.architecture == Architecture::Arm).then_some(Register(14))
+        match self.architecture {
+            Architecture::X86_64 => None,
+            Architecture::Arm => Some(Register(14)),
+            Architecture::RiscV64 | Architecture::RiscV32 => Some(Register(0)),
+        }
+    }
+
+    /// Whether functions are called with an argument in it.
+    pub fn is_argument(self, register: Register) -> bool {
+        match self.architecture {
+            // rcx, rdx, rsi, rdi, r8, r9; r0 to r3; a0 to a7.
+            Architecture::X86_64 => matches!(register.0, 1 | 2 | 6..=9),
+            Architecture::Arm => register.0 < 4,
+            Architecture::RiscV64 | Architecture::RiscV32 => matches!(register.0, 9..=16),
+        }
     }
 
     pub fn is_flag(self, register: Register) -> bool {

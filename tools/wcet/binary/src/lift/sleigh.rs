@@ -43,6 +43,12 @@ impl<'p> Semantics<'p> {
                 (sleigh_config::processor_x86::PSPEC_X86_64, sleigh_config::processor_x86::SLA_X86_64)
             }
             Architecture::Arm => (sleigh_config::processor_arm::PSPEC_ARMT, sleigh_config::processor_arm::SLA_ARM7_LE),
+            Architecture::RiscV64 => {
+                (sleigh_config::processor_riscv::PSPEC_RV64GC, sleigh_config::processor_riscv::SLA_RISCV_LP64D)
+            }
+            Architecture::RiscV32 => {
+                (sleigh_config::processor_riscv::PSPEC_RV32GC, sleigh_config::processor_riscv::SLA_RISCV_ILP32D)
+            }
         };
         let fault = |cause: libsla::Error| SetupError(cause.to_string());
         let builder = GhidraSleigh::builder().processor_spec(processor).map_err(fault)?;

@@ -22,7 +22,7 @@ impl std::error::Error for Error {}
 pub enum Problem {
     #[error("is no ELF file that can be read: {0}")]
     Malformed(String),
-    #[error("is for {0}; supported are x86-64 and 32-bit little-endian ARM")]
+    #[error("is for {0}; supported are x86-64, 32-bit little-endian ARM and RISC-V")]
     Architecture(String),
     #[error("is {0}; link it statically at fixed addresses (-static -no-pie)")]
     NotExecutable(&'static str),

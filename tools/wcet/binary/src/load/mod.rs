@@ -1,7 +1,7 @@
 //! Executables as the timing analysis sees them.
 //!
-//! [`Program::parse`] takes the bytes of a statically linked ELF executable for x86-64 or for 32-bit little-endian
-//! ARM and returns its code, its data, its symbols and its entry; [`Lines`] the source lines of its DWARF. Whatever
+//! [`Program::parse`] takes the bytes of a statically linked ELF executable for x86-64, 32-bit little-endian ARM or
+//! RISC-V and returns its code, its data, its symbols and its entry; [`Lines`] the source lines of its DWARF. Whatever
 //! is wrong with a file is an [`Error`] that says what and where; all that can be told apart come back together.
 //!
 //! # What the answer means

@@ -72,6 +72,19 @@ fn architecture<Elf: FileHeader<Endian = Endianness>>(
     match (machine, header.is_class_64(), endian) {
         (elf::EM_X86_64, true, Endianness::Little) => Ok(Architecture::X86_64),
         (elf::EM_ARM, false, Endianness::Little) => Ok(Architecture::Arm),
+        (elf::EM_RISCV, is_64, Endianness::Little) => {
+            let has = |flag| header.e_flags(endian) & flag == flag;
+            let other = match () {
+                () if has(elf::EF_RISCV_RVE) => Some("RISC-V with 16 registers (RV32E, RV64E)"),
+                () if has(elf::EF_RISCV_RV64ILP32) => Some("RISC-V of 64 bits with addresses of 32 (ILP32)"),
+                () => None,
+            };
+            match other {
+                Some(what) => Err(vec![error("file header", Problem::Architecture(what.to_string()))]),
+                None if is_64 => Ok(Architecture::RiscV64),
+                None => Ok(Architecture::RiscV32),
+            }
+        }
         _ => {
             let bits = if header.is_class_64() { 64 } else { 32 };
             let order = if endian == Endianness::Little { "little" } else { "big" };
@@ -98,8 +111,8 @@ fn segments<Elf: FileHeader<Endian = Endianness>>(
         let (offset, size) = (segment.p_offset(endian).into(), segment.p_filesz(endian).into());
         let (address, memory) = (segment.p_vaddr(endian).into(), segment.p_memsz(endian).into());
         let last = match architecture {
-            Architecture::X86_64 => u64::MAX,
-            Architecture::Arm => u64::from(u32::MAX),
+            Architecture::X86_64 | Architecture::RiscV64 => u64::MAX,
+            Architecture::Arm | Architecture::RiscV32 => u64::from(u32::MAX),
         };
         let problem = if size > memory {
             Some(Problem::LargerThanMemory { file: size, memory })
@@ -174,8 +187,13 @@ fn sections<Elf: FileHeader<Endian = Endianness>>(
         let name = table
             .symbol_name(endian, symbol)
             .map_err(|cause| error(format!("symbol {}", index.0), Problem::Malformed(cause.to_string())))?;
-        // `$a`, `$d` and the like mark ranges of ARM code and data; they name nothing.
-        if name.is_empty() || name.starts_with(b"$") || symbol.st_shndx(endian) == elf::SHN_UNDEF {
+        // `$a`, `$d` and the like mark ranges of code and data; they name nothing. Nor do `.L` and what follows, labels that the
+        // compiler made and that stay in files for RISC-V.
+        if name.is_empty()
+            || name.starts_with(b"$")
+            || name.starts_with(b".L")
+            || symbol.st_shndx(endian) == elf::SHN_UNDEF
+        {
             continue;
         }
         // The lowest bit of a Thumb function's address is its mode: it stays, and the lifter refuses it.

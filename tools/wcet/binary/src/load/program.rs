@@ -6,14 +6,39 @@ pub enum Architecture {
     X86_64,
     /// ARM instructions of ARMv6 and ARMv7-A, little-endian; no Thumb.
     Arm,
+    /// RV64GC.
+    RiscV64,
+    /// RV32GC.
+    RiscV32,
 }
 
 impl Architecture {
     /// Bytes of an address.
     pub fn pointer_size(self) -> u8 {
         match self {
-            Architecture::X86_64 => 8,
+            Architecture::X86_64 | Architecture::RiscV64 => 8,
+            Architecture::Arm | Architecture::RiscV32 => 4,
+        }
+    }
+
+    pub fn is_riscv(self) -> bool {
+        matches!(self, Architecture::RiscV64 | Architecture::RiscV32)
+    }
+
+    /// What the address of each instruction is a multiple of.
+    pub fn instruction_alignment(self) -> u64 {
+        match self {
+            Architecture::X86_64 => 1,
             Architecture::Arm => 4,
+            Architecture::RiscV64 | Architecture::RiscV32 => 2,
+        }
+    }
+
+    /// Bytes that a return takes off the stack.
+    pub fn popped_by_return(self) -> u8 {
+        match self {
+            Architecture::X86_64 => 8,
+            Architecture::Arm | Architecture::RiscV64 | Architecture::RiscV32 => 0,
         }
     }
 
@@ -21,7 +46,7 @@ impl Architecture {
     pub fn longest_instruction(self) -> usize {
         match self {
             Architecture::X86_64 => 15,
-            Architecture::Arm => 4,
+            Architecture::Arm | Architecture::RiscV64 | Architecture::RiscV32 => 4,
         }
     }
 }

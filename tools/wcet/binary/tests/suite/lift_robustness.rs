@@ -5,13 +5,21 @@ use wcet_binary::lift::il::{Expression, Op, Operand, Value};
 use wcet_binary::lift::{Instruction, Lifter};
 use wcet_binary::load::{Architecture, Program};
 
+/// Between the addresses that are tried.
+fn step(architecture: Architecture) -> usize {
+    match architecture {
+        Architecture::X86_64 => 3,
+        other => other.instruction_alignment() as usize,
+    }
+}
+
 fn lift_random(architecture: Architecture, count: usize) -> (usize, usize) {
     let mut random = Random(42);
     let code: Vec<u8> = (0..count).map(|_| random.byte()).collect();
     let program = Program::from_code(architecture, 0x1_0000, &code);
     let lifter = Lifter::new(&program).unwrap();
     let (mut lifted, mut refused) = (0, 0);
-    for address in (0x1_0000..0x1_0000 + count as u64).step_by(if architecture == Architecture::Arm { 4 } else { 3 }) {
+    for address in (0x1_0000..0x1_0000 + count as u64).step_by(step(architecture)) {
         match lifter.lift(address) {
             Ok(instruction) => {
                 lifted += 1;
@@ -86,6 +94,15 @@ fn random_words_arm() {
     let (lifted, refused) = lift_random(Architecture::Arm, 80_000);
     println!("{lifted} lifted, {refused} refused");
     assert!(lifted > refused);
+}
+
+#[test]
+fn random_words_riscv() {
+    for architecture in [Architecture::RiscV64, Architecture::RiscV32] {
+        let (lifted, refused) = lift_random(architecture, 20_000);
+        println!("{lifted} lifted, {refused} refused");
+        assert!(lifted > refused);
+    }
 }
 
 #[test]

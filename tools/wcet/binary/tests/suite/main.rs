@@ -2,6 +2,7 @@
 
 mod debug_information;
 mod emulated_arm;
+mod emulated_riscv;
 mod execution;
 mod lift_robustness;
 mod load_corruption;

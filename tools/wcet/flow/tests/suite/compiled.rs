@@ -1,4 +1,4 @@
-//! Compiles small C programs for both instruction sets, and asks for their control flow.
+//! Compiles small C programs for all instruction sets, and asks for their control flow.
 #![allow(dead_code)] // Each test file uses its part.
 
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub struct Target {
     pub options: &'static [&'static str],
 }
 
-pub const TARGETS: [Target; 5] = [
+pub const TARGETS: [Target; 7] = [
     Target { compiler: "gcc", options: &["-O2", "-fno-pie", "-no-pie"] },
     Target { compiler: "gcc", options: &["-Os", "-fno-pie", "-no-pie"] },
     // Position-independent code, linked at fixed addresses: its jump tables are relative.
@@ -27,6 +27,14 @@ pub const TARGETS: [Target; 5] = [
     Target {
         compiler: "arm-linux-gnueabi-gcc",
         options: &["-Os", "-marm", "-march=armv6", "-mfloat-abi=soft", "-fno-pie", "-no-pie"],
+    },
+    Target {
+        compiler: "riscv64-unknown-elf-gcc",
+        options: &["-O2", "-march=rv64imac", "-mabi=lp64", "-Wl,--no-relax"],
+    },
+    Target {
+        compiler: "riscv64-unknown-elf-gcc",
+        options: &["-Os", "-march=rv32imac", "-mabi=ilp32", "-Wl,--no-relax"],
     },
 ];
 

@@ -60,3 +60,20 @@ fn an_index_that_is_no_case_at_first() {
     assert_eq!(jumps.len(), 1);
     assert_eq!(jumps[0].edges.iter().filter(|edge| edge.kind == wcet_flow::EdgeKind::Case).count(), 3);
 }
+
+/// The same where a branch of its own makes the check, and what stands before the table is no address of code.
+#[test]
+fn an_index_that_is_no_case_at_first_and_a_word_that_is_no_code() {
+    let text =
+        "start:\nli a0, 0\nli a2, 9\nli a7, 2\nlla a6, 9f\n1: addi a0, a0, -1\nbltu a7, a0, 3f\nslli a1, a0, 3\n\
+         add a1, a1, a6\nld a1, 0(a1)\njr a1\n2: li a0, 3\nj 1b\n3: li a0, 1\naddi a2, a2, -1\nbnez a2, 1b\n4: ret\n\
+         .balign 8\n.dword 0x8082014180820141\n9: .dword 2b, 3b, 4b\n";
+    let source = format!("__asm__(\".globl start\\n.type start, @function\\n{}\");", text.replace('\n', "\\n"));
+    let target = TARGETS.into_iter().find(|target| target.options.contains(&"-mabi=lp64")).unwrap();
+    let program = crate::compiled::compile(target, &source);
+    let graph = flow(&program, &Options::default()).unwrap_or_else(|errors| panic!("{}", list(&errors)));
+    let start = function(&program, &graph, "start");
+    let jumps = tables(start);
+    assert_eq!(jumps.len(), 1);
+    assert_eq!(jumps[0].edges.iter().filter(|edge| edge.kind == wcet_flow::EdgeKind::Case).count(), 3);
+}

@@ -1,4 +1,4 @@
-//! Programs in C, compiled for both instruction sets: their contexts, edges and loops.
+//! Programs in C, compiled for each instruction set: their contexts, edges and loops.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -75,6 +75,9 @@ fn what_runs_is_in_the_graph() {
     for target in TARGETS.into_iter().filter(|target| !target.options.contains(&"-fPIE")) {
         let (exit, emulator) = if target.compiler == "gcc" {
             ("__asm__ volatile(\"mov $60, %eax\\n xor %edi, %edi\\n syscall\"); for (;;);", "qemu-x86_64")
+        } else if target.compiler.starts_with("riscv") {
+            let emulator = if target.options.contains(&"-mabi=lp64") { "qemu-riscv64" } else { "qemu-riscv32" };
+            ("__asm__ volatile(\"li a7, 93\\n li a0, 0\\n ecall\"); for (;;);", emulator)
         } else {
             ("__asm__ volatile(\"mov r7, #1\\n mov r0, #0\\n svc 0\"); for (;;);", "qemu-arm")
         };

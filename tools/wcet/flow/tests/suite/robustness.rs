@@ -51,3 +51,9 @@ fn random_x86() {
 fn random_arm() {
     random_programs(Architecture::Arm, 20, 512);
 }
+
+#[test]
+fn random_riscv() {
+    random_programs(Architecture::RiscV64, 10, 512);
+    random_programs(Architecture::RiscV32, 10, 512);
+}

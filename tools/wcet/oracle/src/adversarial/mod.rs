@@ -6,11 +6,13 @@
 //!
 //! What it tries: compares of every width, signed and unsigned, with values that wrap; parts of registers; flags that outlive
 //! moves and calls; loops with two exits, with counters in memory and steps that miss their limit; stores that overlap;
-//! addresses on the stack; conditional moves and, on ARM, conditional instructions; string instructions; shifts by any count;
+//! addresses on the stack; conditional moves and, on ARM, conditional instructions, on RISC-V words within
+//! longer registers and atomic accesses; string instructions; shifts by any count;
 //! conditions that are asked again after what they speak of has changed; tables of jumps; accesses whose address is not known.
 
 mod arm;
 mod random;
+mod riscv;
 mod writer;
 mod x86;
 
@@ -22,6 +24,9 @@ use crate::measure::build::{build, Target};
 use crate::measure::emulate::{addresses, Cases};
 use crate::measure::set::{directory, Program};
 use crate::measure::Error;
+
+/// One target for each instruction set.
+pub const TARGETS: [Target; 4] = [Target::X86Speed, Target::ArmSpeed, Target::RiscV64Speed, Target::RiscV32Size];
 
 /// Values of an argument, each of which is tried with each of the other's.
 const VALUES: u32 = 8;
@@ -50,6 +55,8 @@ pub fn text(seed: u64, variant: u64, target: Target) -> String {
     let lines = match target.architecture() {
         Architecture::X86_64 => x86::lines(seed),
         Architecture::Arm => arm::lines(seed),
+        Architecture::RiscV64 => riscv::lines(seed, true),
+        Architecture::RiscV32 => riscv::lines(seed, false),
     };
     let lines: String = lines.iter().map(|line| format!("    \"{line}\\n\"\n")).collect();
     format!(

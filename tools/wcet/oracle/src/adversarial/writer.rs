@@ -1,4 +1,4 @@
-//! What programs for both processors have in common: labels, choices with two sides, tables of cases, calls, and compares that
+//! What programs for all processors have in common: labels, choices with two sides, tables of cases, calls, and compares that
 //! are made again.
 
 use super::random::Random;

@@ -48,7 +48,7 @@ struct Cli {
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Takes so many generated programs for each instruction set, from `--seed` on, instead of the set.
-    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["programs", "page", "rows", "target"])]
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["programs", "page", "rows"])]
     adversarial: Option<usize>,
     /// Programs that are analysed at a time.
     #[arg(long, value_name = "NUMBER", default_value_t = 2)]
@@ -128,8 +128,11 @@ impl std::fmt::Display for Subject {
 fn work(cli: &Cli) -> Result<Vec<(Subject, Target)>, Box<dyn std::error::Error>> {
     if let Some(count) = cli.adversarial {
         let seeds = (0..count as u64).map(|number| campaign::item_seed(cli.seed, number));
-        let both = |seed| [Target::X86Speed, Target::ArmSpeed].map(|target| (Subject::Generated(seed), target));
-        return Ok(seeds.flat_map(both).collect());
+        let wanted = |target: &Target| cli.target.as_ref().is_none_or(|one| one == target.name());
+        let each = |seed| {
+            adversarial::TARGETS.into_iter().filter(wanted).map(move |target| (Subject::Generated(seed), target))
+        };
+        return Ok(seeds.flat_map(each).collect());
     }
     let wanted = programs()?.into_iter().filter(|one| cli.programs.is_empty() || cli.programs.contains(&one.name));
     let targets =

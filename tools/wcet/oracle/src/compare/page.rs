@@ -13,7 +13,7 @@ const HEAD: &str = "\
 # The benchmark set of the timing analysis
 
 Small programs, each with a finite list of cases that contains the worst for each of its loops; the first comment of a \
-program says why. Each is compiled by gcc for both instruction sets at two levels, and run on all cases in an emulator \
+program says why. Each is compiled by gcc for x86-64 and ARM at two levels and for RISC-V at one for each width, and run on all cases in an emulator \
 that reports every instruction. Beside the counts stand the bounds, which are inferred from the binary alone, without \
 any annotation. A loop's number is how often its header is executed for one entry of the loop, at most. Cycles are \
 observed on the simulator of the target's machine file for the three longest cases, with empty caches and with caches \

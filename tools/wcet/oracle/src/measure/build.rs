@@ -15,15 +15,26 @@ pub enum Target {
     X86Size,
     ArmSpeed,
     ArmSize,
+    RiscV64Speed,
+    RiscV32Size,
 }
 
 impl Target {
-    pub const ALL: [Target; 4] = [Target::X86Speed, Target::X86Size, Target::ArmSpeed, Target::ArmSize];
+    pub const ALL: [Target; 6] = [
+        Target::X86Speed,
+        Target::X86Size,
+        Target::ArmSpeed,
+        Target::ArmSize,
+        Target::RiscV64Speed,
+        Target::RiscV32Size,
+    ];
 
     pub fn architecture(self) -> Architecture {
         match self {
             Target::X86Speed | Target::X86Size => Architecture::X86_64,
             Target::ArmSpeed | Target::ArmSize => Architecture::Arm,
+            Target::RiscV64Speed => Architecture::RiscV64,
+            Target::RiscV32Size => Architecture::RiscV32,
         }
     }
 
@@ -34,6 +45,8 @@ impl Target {
             Target::X86Size => "x86-64-Os",
             Target::ArmSpeed => "armv6-O2",
             Target::ArmSize => "armv6-Os",
+            Target::RiscV64Speed => "rv64-O2",
+            Target::RiscV32Size => "rv32-Os",
         }
     }
 
@@ -42,6 +55,7 @@ impl Target {
         match self.architecture() {
             Architecture::X86_64 => "x86-inorder",
             Architecture::Arm => "arm1136-kzm",
+            Architecture::RiscV64 | Architecture::RiscV32 => "riscv-inorder",
         }
     }
 
@@ -53,6 +67,7 @@ impl Target {
         match self.architecture() {
             Architecture::X86_64 => "gcc",
             Architecture::Arm => "arm-linux-gnueabi-gcc",
+            Architecture::RiscV64 | Architecture::RiscV32 => "riscv64-unknown-elf-gcc",
         }
     }
 
@@ -62,6 +77,9 @@ impl Target {
             Target::X86Size => &["-Os"],
             Target::ArmSpeed => &["-O2", "-marm", "-march=armv6"],
             Target::ArmSize => &["-Os", "-marm", "-march=armv6"],
+            Target::RiscV64Speed => &["-O2", "-march=rv64imac", "-mabi=lp64", "-msmall-data-limit=0"],
+            // As firmware is compiled for size, with common code to save registers.
+            Target::RiscV32Size => &["-Os", "-march=rv32imac", "-mabi=ilp32", "-msmall-data-limit=0", "-msave-restore"],
         }
     }
 }

@@ -43,6 +43,8 @@ pub(crate) fn lines(
     let emulator = match architecture {
         Architecture::X86_64 => "qemu-x86_64",
         Architecture::Arm => "qemu-arm",
+        Architecture::RiscV64 => "qemu-riscv64",
+        Architecture::RiscV32 => "qemu-riscv32",
     };
     let mut command = Command::new(emulator);
     // One instruction to a block of translated code, and each block started from the log's point of view.

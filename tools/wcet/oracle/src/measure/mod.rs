@@ -1,7 +1,7 @@
 //! Ground truth for loop bounds: programs compiled, run on all their cases, and their loops counted.
 //!
 //! **Takes** the programs of `tests/wcet` ([`set`]): small, each with a finite list of cases that contains the worst
-//! for each loop. [`build`] compiles them for both instruction sets at two levels of optimisation. [`emulate`] runs a
+//! for each loop. [`build`] compiles them for each instruction set, at one or two levels of optimisation. [`emulate`] runs a
 //! compiled one in QEMU, a separate process that reports every instruction it executes.
 //!
 //! **Returns**, for each loop of each calling context of `entry`, the most times that its header ran for one entry of

@@ -18,9 +18,19 @@ const FLAGS_X86: &[(&str, u32)] = &[("CF", 0), ("PF", 2), ("AF", 4), ("ZF", 6), 
 const FLAGS_ARM: &[(&str, u32)] = &[("OV", 28), ("CY", 29), ("ZR", 30), ("NG", 31)];
 
 impl State {
-    /// Takes in a line such as `R00=00000000 R01=40800ab0` or `R8 =0000000000000000 R9 =0000000000000000`.
+    /// Takes in a line such as `R00=00000000 R01=40800ab0`, `R8 =0000000000000000 R9 =0000000000000000` or
+    /// ` x4/tp   0000000000000000 x5/t0   0000000000012fb0`.
     pub fn read(&mut self, line: &str, architecture: Architecture) {
         let table = Registers::of(architecture);
+        if architecture.is_riscv() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            for pair in words.windows(2) {
+                let register = pair[0].split_once('/').and_then(|(_, name)| table.named(name));
+                let number = u64::from_str_radix(pair[1], 16).ok();
+                self.registers.extend(register.zip(number));
+            }
+            return;
+        }
         let mut name = "";
         for part in line.split('=') {
             let mut words = part.split_whitespace();
@@ -34,8 +44,8 @@ impl State {
 
     fn set(&mut self, name: &str, number: u64, table: Registers, architecture: Architecture) {
         let (flags, status) = match architecture {
-            Architecture::X86_64 => (FLAGS_X86, "RFL"),
             Architecture::Arm => (FLAGS_ARM, "PSR"),
+            _ => (FLAGS_X86, "RFL"),
         };
         if name == status {
             for (flag, bit) in flags {
@@ -45,11 +55,11 @@ impl State {
             return;
         }
         let register = match architecture {
-            Architecture::X86_64 => table.named(name),
             Architecture::Arm => {
                 let index = name.strip_prefix('R').and_then(|index| index.parse::<usize>().ok());
                 index.filter(|index| *index < 15).and_then(|index| table.all().nth(index))
             }
+            _ => table.named(name),
         };
         self.registers.extend(register.map(|register| (register, number)));
     }

@@ -26,12 +26,16 @@ fn compiled(name: &str, target: Target, cases: u32, text: &str) -> PathBuf {
 
 const X86: &str = "mov $7, %ecx\n1: mov $3, %eax\n2: dec %eax\njnz 2b\ndec %ecx\njnz 1b\n\
     mov %edi, %ecx\nmov $bytes, %edi\nrep stosb\nret\n";
+const RISC_V: &str = "li a1, 7\n1: li a2, 3\n2: addi a2, a2, -1\nbnez a2, 2b\naddi a1, a1, -1\nbnez a1, 1b\n\
+    3: addi a0, a0, -1\nbgez a0, 3b\nret\n";
 const ARM: &str = "mov r1, #7\n1: mov r2, #3\n2: subs r2, r2, #1\nbne 2b\nsubs r1, r1, #1\nbne 1b\n\
     3: subs r0, r0, #1\nbpl 3b\nbx lr\n";
 
 #[test]
 fn headers_are_counted_for_each_entry() {
-    for (target, text) in [(Target::X86Speed, X86), (Target::ArmSize, ARM)] {
+    for (target, text) in
+        [(Target::X86Speed, X86), (Target::ArmSize, ARM), (Target::RiscV32Size, RISC_V), (Target::RiscV64Speed, RISC_V)]
+    {
         let file = compiled("nest", target, 6, text);
         let (loops, totals) = with(&file, |subject| {
             let counts = count(subject.file, subject.program, subject.expanded)?;

@@ -40,13 +40,13 @@ fn inference_is_never_below_what_is_measured() {
         }
     }
     println!("{loops} loops, {bounded} bounded, {exact} exact");
-    assert!(loops > 80 && 100 * bounded >= 97 * loops && 100 * exact >= 80 * loops);
+    assert!(loops > 120 && 100 * bounded >= 97 * loops && 100 * exact >= 80 * loops);
 }
 
 /// The whole analysis: a bound on cycles that is not below any run, and paths excluded that no run takes.
 #[test]
 fn a_bound_holds_and_knows_branches_that_exclude_each_other() {
-    for target in [Target::ArmSpeed, Target::X86Size] {
+    for target in [Target::ArmSpeed, Target::X86Size, Target::RiscV64Speed] {
         let row = compare(&program("conflict_three"), target, into(), Duration::from_secs(60)).unwrap();
         assert!(row.faults().is_empty() && row.errors.is_empty(), "{row:?}");
         let (bound, observed) = (row.bound.unwrap(), row.observed.unwrap());

@@ -407,6 +407,8 @@ impl Stages<'_, '_> {
         self.report.program.architecture = match program.architecture {
             Architecture::X86_64 => "x86-64",
             Architecture::Arm => "ARM",
+            Architecture::RiscV64 => "RV64",
+            Architecture::RiscV32 => "RV32",
         }
         .to_string();
     }

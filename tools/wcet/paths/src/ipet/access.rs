@@ -138,11 +138,16 @@ impl Accesses<'_> {
 }
 
 /// Whether the processor itself refuses addresses that are not aligned: ARM's loads and stores of several registers; x86's saving
-/// and restoring of vector state, other than at a multiple of 64.
+/// and restoring of vector state, other than at a multiple of 64; RISC-V's atomic accesses.
 fn is_always_aligned(architecture: Architecture, line: u64, instruction: &Instruction, access: &il::Access) -> bool {
     let state = |name: &str| ["xsave", "xsave64", "xrstor", "xrstor64"].contains(&name);
     if architecture == Architecture::X86_64 {
         return state(&instruction.mnemonic) && line > 0 && 64 % line == 0;
+    }
+    if architecture.is_riscv() {
+        // Atomic ones.
+        let word = wcet_binary::lift::riscv::word(&instruction.bytes, architecture.pointer_size() == 8);
+        return word.is_some_and(|word| word & 0x7f == 0x2f) && line > 0 && line % u64::from(access.size.max(1)) == 0;
     }
     // Bits 27 to 25 are 4.
     let several = instruction.bytes.get(3).is_some_and(|top| top & 0xe == 8);

@@ -46,6 +46,7 @@ pub fn used(architecture: Architecture, instruction: &Instruction) -> Used {
             used.surely_writes = if conditional { 0 } else { used.writes };
         }
         Architecture::X86_64 => x86(instruction, &mut used),
+        Architecture::RiscV64 | Architecture::RiscV32 => used.surely_writes = used.writes,
     }
     used.surely_writes &= !UNTRACKED;
     used

@@ -18,6 +18,9 @@ pub struct Target {
 pub const ARM: Target =
     Target { compiler: "arm-linux-gnueabi-gcc", options: &["-marm", "-march=armv6"], machine: "arm1136-kzm" };
 
+pub const RISC_V: Target =
+    Target { compiler: "riscv64-unknown-elf-gcc", options: &["-march=rv64gc", "-mabi=lp64"], machine: "riscv-inorder" };
+
 pub const X86: Target = Target { compiler: "gcc", options: &["-fno-pie"], machine: "x86-inorder" };
 
 /// The executable of a source file with this ending, `s` or `c`.

@@ -1,7 +1,7 @@
 //! Memory that others write between two reads: buffers of devices, what interrupt handlers and other processors write, words that
 //! the processor itself sets. What follows from another value is not unreachable.
 
-use crate::analysed::{assemble, request, Target, ARM, X86};
+use crate::analysed::{assemble, request, Target, ARM, RISC_V, X86};
 use wcet_paths::analysis::analyse;
 use wcet_report::{Report, Verdict};
 
@@ -28,6 +28,11 @@ fn arm(code: &str) -> String {
     format!(
         "_start:\n ldr r4, =word\n {code}\n ldr r0, ={LONG}\n 1: subs r0, r0, #1\n bne 1b\n 2: bx lr\n .ltorg\n{DATA}"
     )
+}
+
+/// The same on RISC-V. The linker makes some of the addresses relative to the global pointer.
+fn riscv(code: &str) -> String {
+    format!("_start:\n la s1, word\n {code}\n li a0, {LONG}\n 1: addiw a0, a0, -1\n bnez a0, 1b\n 2: ret\n{DATA}")
 }
 
 /// Where the second read, or the first after a store, says that nothing has changed.
@@ -72,9 +77,22 @@ const ON_ARM: [(&str, &str); 8] = [
     ("a descriptor's bit", "mov r1, #2\n str r1, [r4]\n ldr r1, [r4]\n tst r1, #16\n beq 2f"),
 ];
 
+const ON_RISC_V: [(&str, &str); 9] = [
+    ("a buffer's word, polled", "lw a1, 0(s1)\n bnez a1, 2f\n lw a1, 0(s1)\n beqz a1, 2f"),
+    ("its initial value", "lw a1, word\n beqz a1, 2f"),
+    ("a byte", "sb zero, 1(s1)\n lb a1, 1(s1)\n beqz a1, 2f"),
+    ("a double word", "la a2, kept\n sd zero, 4(a2)\n ld a1, 4(a2)\n beqz a1, 2f"),
+    ("through an unknown pointer", "sw zero, 0(a0)\n lwu a1, 0(a0)\n beqz a1, 2f"),
+    ("a descriptor's bit", "li a1, 2\n sw a1, 0(s1)\n lw a1, 0(s1)\n andi a1, a1, 16\n beqz a1, 2f"),
+    ("an exchange", "sw zero, 0(s1)\n li a1, 1\n amoswap.w a1, a1, (s1)\n beqz a1, 2f"),
+    ("an addition", "sw zero, 0(s1)\n amoadd.w a1, zero, (s1)\n beqz a1, 2f"),
+    ("a reserved load", "sw zero, 0(s1)\n lr.w a1, (s1)\n beqz a1, 2f"),
+];
+
 fn all() -> Vec<(Target, &'static str, String)> {
     let x86 = ON_X86.iter().map(|(name, code)| (X86, *name, x86(code)));
-    x86.chain(ON_ARM.iter().map(|(name, code)| (ARM, *name, arm(code)))).collect()
+    let arm = ON_ARM.iter().map(|(name, code)| (ARM, *name, arm(code)));
+    x86.chain(arm).chain(ON_RISC_V.iter().map(|(name, code)| (RISC_V, *name, riscv(code)))).collect()
 }
 
 fn assumes(report: &Report, text: &str) -> bool {

@@ -24,6 +24,7 @@ pub fn machine(program: &Program) -> Machine {
     let name = match program.architecture {
         Architecture::X86_64 => "x86-inorder",
         Architecture::Arm => "arm1136-kzm",
+        Architecture::RiscV64 | Architecture::RiscV32 => "riscv-inorder",
     };
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../../machines/timing/{name}.toml"));
     wcet_hardware::machine::load(&path).unwrap_or_else(|faults| panic!("{faults:?}"))

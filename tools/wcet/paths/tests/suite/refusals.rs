@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::analysed::{assemble, build, report, request, Target, ARM, X86};
+use crate::analysed::{assemble, build, report, request, Target, ARM, RISC_V, X86};
 use wcet_paths::analysis::{analyse, loops, status};
 use wcet_report::{Error, Report, Verdict};
 
@@ -57,6 +57,7 @@ fn irreducible_loop() {
 fn unresolved_jump() {
     the_error(X86, "_start: nop\njmp *%rdi", "ASH-T005", "_start+0x1", "--targets 0x");
     the_error(ARM, "_start: nop\nbx r0", "ASH-T005", "_start+0x4", "--targets 0x");
+    the_error(RISC_V, "_start: nop\njr a0", "ASH-T005", "_start+0x2", "--targets 0x");
     the_error(X86, "_start: call *(%rdi)\nret", "ASH-T005", "_start", "--targets 0x");
     the_error(ARM, "_start: push {r4, lr}\nblx r0\npop {r4, pc}", "ASH-T005", "_start+0x4", "--targets 0x");
 }
@@ -75,6 +76,20 @@ fn unknown_instruction() {
     // An opcode that 64-bit mode does not have; an encoding that ARM leaves undefined.
     the_error(X86, "_start: nop\n.byte 0x06\nret", "ASH-T004", "_start+0x1", "compile without");
     the_error(ARM, "_start: nop\n.word 0xf7000010\nbx lr", "ASH-T004", "_start+0x4", "compile without");
+    // A vector instruction; one of a custom extension; a reserved compressed one.
+    for word in [".word 0x02008057", ".word 0x0000000b", ".half 0x8002"] {
+        the_error(RISC_V, &format!("_start: nop\n{word}\nret"), "ASH-T004", "_start+0x2", "compile without");
+    }
+}
+
+/// Floating point is read, but has no price.
+#[test]
+fn floating_point_on_riscv() {
+    let data = assemble(RISC_V, "_start: nop\nfadd.d fa0, fa0, fa1\nret");
+    let errors = refused(&report(RISC_V, data));
+    let [error] = &errors[..] else { panic!("{errors:#?}") };
+    assert_eq!((error.code.as_str(), error.symbol.as_deref()), ("ASH-T011", Some("_start+0x2")), "{error:?}");
+    assert!(error.message.contains("fadd.d"), "{error:?}");
 }
 
 /// The time waited has no bound; a region that ends there has one.
@@ -83,6 +98,7 @@ fn waiting_for_an_event() {
     let wait = [
         (X86, "_start: nop\nhlt\nret", "_start+0x1"),
         (ARM, "_start: nop\nmcr p15, 0, r0, c7, c0, 4\nbx lr", "_start+0x4"),
+        (RISC_V, "_start: nop\nwfi\nret", "_start+0x2"),
     ];
     for (target, source, place) in wait {
         let mut request = request(target, assemble(target, source));

@@ -12,6 +12,8 @@ pub struct After {
     pub values: Vec<(Place, u64)>,
     /// Whether control went elsewhere, where that is compared.
     pub taken: Option<u64>,
+    /// Where it went, where that is compared.
+    pub target: Option<u64>,
 }
 
 /// What is compared after an instruction.
@@ -49,11 +51,19 @@ impl Campaign {
         }
     }
 
+    /// Whether the other's outcome shows that the operations are wrong.
+    pub fn refutes(&mut self, instruction: &Instruction, before: State, after: &After) -> bool {
+        self.compare(instruction, before, after).is_err()
+    }
+
     fn compare(&mut self, instruction: &Instruction, mut state: State, after: &After) -> Result<(), String> {
         let before = state.clone();
         let taken = state.execute(instruction)?;
         if after.taken.is_some() && taken.map(|taken| taken as u64) != after.taken {
             return Err(format!("taken: {:?}, lifted {taken:?}; before {:x?}", after.taken, before.registers));
+        }
+        if after.target.is_some() && state.target != after.target {
+            return Err(format!("goes to {:x?}, lifted {:x?}", after.target, state.target));
         }
         for (place, theirs) in &after.values {
             let mine = match place {

@@ -4,10 +4,11 @@ mod campaign;
 
 pub use campaign::{After, Campaign, Place};
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use wcet_binary::lift::evaluate::{binary, mask, unary};
-use wcet_binary::lift::il::{Expression, Flow, Instruction, Op, Operand, Value};
+use wcet_binary::lift::il::{Expression, Flow, Instruction, Op, Operand, Target, Value};
 
 /// More rounds of one instruction than any test makes.
 const MOST: usize = 100;
@@ -17,6 +18,10 @@ const MOST: usize = 100;
 pub struct State {
     pub registers: BTreeMap<u8, u128>,
     pub memory: BTreeMap<u64, u8>,
+    /// Where the last instruction leaves to if it does, as far as that is known.
+    pub target: Option<u64>,
+    /// Memory that was read or written: first address, size, and whether it was written.
+    pub touched: RefCell<Vec<(u64, u8, bool)>>,
 }
 
 impl State {
@@ -61,6 +66,7 @@ impl State {
                 Op::Store { address, from, when } => {
                     let when = when.map_or(Some(1), |when| self.value(when, &temporaries));
                     let address = self.value(address, &temporaries).ok_or("an unknown address")? as u64;
+                    self.touched.borrow_mut().push((address, from.size, true));
                     let number = self.value(from, &temporaries);
                     for index in 0..u64::from(from.size) {
                         let byte = number.map(|number| (number >> (8 * index)) as u8);
@@ -74,6 +80,14 @@ impl State {
                 Op::ClobberMemory => self.memory.clear(),
             }
         }
+        self.target = match instruction.flow {
+            Flow::Jump { to, .. } | Flow::Call { to, .. } => match to {
+                Target::Direct(to) => Some(to),
+                Target::Indirect(to) => self.value(to, &temporaries).map(|to| to as u64),
+            },
+            Flow::Return { to, .. } => self.value(to, &temporaries).map(|to| to as u64),
+            _ => None,
+        };
         Ok(instruction.flow.condition().and_then(|when| self.value(when, &temporaries)))
     }
 
@@ -118,6 +132,7 @@ impl State {
                     return Ok(None);
                 }
                 let address = get(address).ok_or("an unknown address")? as u64;
+                self.touched.borrow_mut().push((address, size, false));
                 let bytes = (0..u64::from(size)).rev().map(|index| self.memory.get(&address.wrapping_add(index)));
                 bytes.into_iter().try_fold(0_u128, |number, byte| Some(number << 8 | u128::from(*byte?)))
             }

@@ -1,6 +1,7 @@
 //! The class of an instruction, by which the machine file gives its cost. Traces for the simulator sort by this too.
 
 mod arm;
+mod riscv;
 mod x86;
 
 pub(crate) use x86::decode;
@@ -37,6 +38,7 @@ pub fn sort(architecture: Architecture, instruction: &Instruction) -> Result<Sor
     match architecture {
         Architecture::Arm => arm::sort(instruction),
         Architecture::X86_64 => x86::sort(instruction),
+        Architecture::RiscV64 | Architecture::RiscV32 => riscv::sort(architecture, instruction),
     }
 }
 

@@ -27,6 +27,7 @@ pub fn run(program: &Program, graph: &Expanded<'_>, arguments: &[u64], memory: &
     let names = match program.architecture {
         Architecture::X86_64 => ["RDI", "RSI", "RDX", "RCX"],
         Architecture::Arm => ["r0", "r1", "r2", "r3"],
+        Architecture::RiscV64 | Architecture::RiscV32 => ["a0", "a1", "a2", "a3"],
     };
     for (name, number) in names.iter().zip(arguments) {
         machine.registers[usize::from(table.named(name).unwrap().0)] = u128::from(*number);
