@@ -24,8 +24,12 @@ pub enum Problem {
     Malformed(String),
     #[error("is for {0}; supported are x86-64, 32-bit little-endian ARM and RISC-V")]
     Architecture(String),
-    #[error("is {0}; link it statically at fixed addresses (-static -no-pie)")]
+    #[error("is {0}; link it statically (-static -no-pie, or -static-pie)")]
     NotExecutable(&'static str),
+    #[error("of kind {kind} at {address:#x} is none that a program without shared libraries needs; link it with -static-pie")]
+    Relocation { address: u64, kind: u32 },
+    #[error("at {address:#x} are in no segment")]
+    RelocationsOutside { address: u64 },
     #[error("reaches outside the file: {size} bytes at offset {offset:#x} of {length} bytes")]
     OutsideFile { offset: u64, size: u64, length: u64 },
     #[error("has {file} bytes in the file but only {memory} in memory")]

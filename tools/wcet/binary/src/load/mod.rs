@@ -12,13 +12,15 @@
 //!
 //! # Why it is sound
 //! * An address has one meaning: segments that overlap, wrap around, or reach outside the file are errors.
-//! * No relocation is left to do: relocatable and position-independent files are errors.
+//! * No relocation is left to do: those of a position-independent file are made for the address 0, and a file that needs
+//!   others, or other relocations, is an error.
 //! * Symbols and lines are used for names in reports and for naming entry points, never for a bound.
 
 mod error;
 mod lines;
 mod parse;
 mod program;
+mod relocate;
 
 pub use error::{Error, Problem};
 pub use lines::{Lines, Place};

@@ -6,6 +6,7 @@ use object::Endianness;
 
 use crate::load::error::{Error, Problem};
 use crate::load::program::{Architecture, Permissions, Program, Segment, Symbol, SymbolKind};
+use crate::load::relocate::{relocate, Relocated};
 
 impl Program {
     /// The program in `data`, or all that is wrong with it.
@@ -30,8 +31,7 @@ fn read<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> Result<Program, Ve
     let endian = header.endian().map_err(malformed("file header"))?;
     let architecture = architecture(header, endian)?;
     let kind = match header.e_type(endian) {
-        elf::ET_EXEC => Ok(()),
-        elf::ET_DYN => Err("position-independent or a shared library"),
+        elf::ET_EXEC | elf::ET_DYN => Ok(()),
         elf::ET_REL => Err("not linked yet"),
         _ => Err("not an executable"),
     };
@@ -40,6 +40,12 @@ fn read<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> Result<Program, Ve
     let mut errors = Vec::new();
     let mut assumptions = Vec::new();
     let mut segments = segments(header, endian, data, architecture, &mut errors)?;
+    let relocated = if header.e_type(endian) == elf::ET_DYN && errors.is_empty() {
+        relocate(header, endian, data, architecture, &mut segments)?
+    } else {
+        Relocated::default()
+    };
+    assumptions.extend(relocated.assumptions);
     let (sections, symbols) = match sections(header, endian, data) {
         Ok(found) => found,
         Err(fault) => {
@@ -53,7 +59,7 @@ fn read<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> Result<Program, Ve
         errors.push(error("program headers", Problem::NoCode));
     }
     let entry = header.e_entry(endian).into();
-    let program = Program { architecture, entry, segments, symbols, assumptions, changing: Vec::new() };
+    let program = Program { architecture, entry, segments, symbols, assumptions, changing: relocated.changing };
     if program.entry != 0 && program.code(program.entry & !1, 1).is_none() && errors.is_empty() {
         errors.push(error("the entry point", Problem::EntryOutsideCode { address: program.entry }));
     }

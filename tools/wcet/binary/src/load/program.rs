@@ -92,7 +92,7 @@ pub struct Symbol {
     pub kind: SymbolKind,
 }
 
-/// A statically linked program at fixed addresses.
+/// A statically linked program; a position-independent one stands at address 0.
 #[derive(Debug, Clone)]
 pub struct Program {
     pub architecture: Architecture,

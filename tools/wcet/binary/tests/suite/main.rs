@@ -7,3 +7,4 @@ mod execution;
 mod lift_robustness;
 mod load_corruption;
 mod native_x86;
+mod position_independent;

@@ -26,6 +26,28 @@ fn a_constant_table_of_functions() {
     }
 }
 
+/// In a position-independent executable that the loader need not touch further.
+#[test]
+fn a_table_that_relocations_fill() {
+    let source = "
+        volatile int a;
+        void f(void) { a = 1; } void g(void) { a = 2; } void h(void) { a = 3; } void i(void) { a = 4; }
+        static void (*const table[4])(void) = { f, g, h, i };
+        __attribute__((noinline)) void call(unsigned x) { table[x & 3](); a = 0; }
+        void start(void) { call(a); for (;;); }";
+    let fixed = ["-O2", "-ffreestanding", "-nostdlib", "-fno-stack-protector", "-fPIE", "-static-pie", "-Wl,-e,start"];
+    let arm = ["-marm", "-march=armv6", "-Wl,--no-dynamic-linker"];
+    for (compiler, options) in [("gcc", &[][..]), ("arm-linux-gnueabi-gcc", &arm[..])] {
+        let data = testing::compile(compiler, &[&fixed, options].concat(), "c", source);
+        let program = wcet_binary::load::Program::parse(&data).unwrap();
+        let graph = flow(&program, &Options::default()).unwrap_or_else(|errors| panic!("{}", list(&errors)));
+        let mut all = callees(&program, &graph, "call");
+        all.sort();
+        assert_eq!(all, ["f", "g", "h", "i"], "{compiler}");
+        assert!(graph.assumptions.iter().any(|text| text.contains("PT_GNU_RELRO")), "{:?}", graph.assumptions);
+    }
+}
+
 #[test]
 fn a_function_as_argument() {
     for target in TARGETS {

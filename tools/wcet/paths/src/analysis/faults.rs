@@ -36,7 +36,8 @@ pub fn hex(address: u64) -> String {
 }
 
 pub fn loading(error: &wcet_binary::load::Error) -> Error {
-    let remedy = "give an ELF file for x86-64, 32-bit ARM or RISC-V, linked statically at fixed addresses";
+    let remedy =
+        "give an ELF file for x86-64, 32-bit ARM or RISC-V, linked statically (-static -no-pie or -static-pie)";
     fault(Code::Executable, error.to_string(), remedy)
 }
 

@@ -7,9 +7,9 @@ diagnostics::codes! {
         "The program, the file of constraints, or the machine file does not exist or may not be opened. Check the name, \
          the folder and the permissions."
     Executable "ASH-T002" "the file is no executable that can be analysed"
-        "Only ELF executables at fixed addresses are read, for x86-64, for 32-bit ARM without Thumb and for RISC-V of 32 or \
-         64 bits. A file that is cut off, or whose tables contradict each other, is refused whole. Link with -static -no-pie, \
-         and for ARM compile with -marm."
+        "Only ELF executables that need no shared library are read, for x86-64, for 32-bit ARM without Thumb and for RISC-V of \
+         32 or 64 bits. A file that is cut off, or whose tables contradict each other, is refused whole. Link with -static \
+         -no-pie or -static-pie, and for ARM compile with -marm."
     NoSymbol "ASH-T003" "a name that the executable does not have"
         "An entry, a stop, or a name in a statement is neither a symbol of the executable nor an address in its code. \
          Inlined and stripped functions have no symbol: name an address, or an offset as in name+0x10."
