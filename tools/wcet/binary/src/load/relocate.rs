@@ -73,7 +73,7 @@ fn read<D: Dyn<Endian = Endianness>>(entries: &[D], endian: Endianness) -> Dynam
         found.map(|entry| -> u64 { entry.d_val(endian).into() })
     };
     let mut dynamic = Dynamic {
-        is_executable: value(elf::DT_FLAGS_1).is_some_and(|flags| flags & u64::from(elf::DF_1_PIE.0) != 0),
+        is_executable: value(elf::DT_FLAGS_1).is_some_and(|flags| flags & elf::DF_1_PIE.0 != 0),
         needs_others: value(elf::DT_NEEDED).is_some(),
         tables: Vec::new(),
     };
