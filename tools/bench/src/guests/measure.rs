@@ -20,6 +20,15 @@ pub struct Times {
 }
 
 impl Times {
+    /// Takes over what another round has measured.
+    pub fn extend(&mut self, round: Times) {
+        for (all, one) in [(&mut self.wall, round.wall), (&mut self.processor, round.processor)] {
+            for (name, values) in one {
+                all.entry(name).or_default().extend(values);
+            }
+        }
+    }
+
     fn add(&mut self, name: &'static str, wall: Duration, processor_seconds: f64) {
         self.wall.entry(name).or_default().push(wall.as_secs_f64() * 1000.0);
         self.processor.entry(name).or_default().push(processor_seconds * 1000.0);
