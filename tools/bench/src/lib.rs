@@ -5,6 +5,7 @@ mod drivers;
 mod guest_cpus;
 mod guests;
 mod ipc;
+mod linux;
 mod locks;
 mod measured;
 mod options;

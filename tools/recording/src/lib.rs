@@ -43,6 +43,14 @@ impl Recording {
         Ok(())
     }
 
+    /// The same, or nothing while the emulator, which was started at `started`, may still open its monitor.
+    pub fn read_once_open(&mut self, started: Instant) -> Result<(), Failure> {
+        match self.read() {
+            Err(_) if self.is_still_to_come(started) => Ok(()),
+            read => read.map_err(|error| Failure::unable(error, "")),
+        }
+    }
+
     /// Whether the monitor of the emulator, which was started at `started`, may be opened yet.
     pub fn is_still_to_come(&self, started: Instant) -> bool {
         !self.memory.has_answered() && started.elapsed() < OPENS_WITHIN

@@ -10,7 +10,7 @@ use crate::results::{DeviceSpeeds, Figure, ProcessorTimes};
 use crate::{median, rounded};
 use builder::machine::MachineOptions;
 use builder::{Built, KernelOptions};
-use emulator::{CommandLine, Session};
+use emulator::Session;
 use output::table::Table;
 use output::{Failure, Output};
 use project::Project;
@@ -21,9 +21,6 @@ use std::time::Duration;
 
 const ROUNDS: usize = 3;
 const TIMEOUT: Duration = Duration::from_secs(300);
-/// The timer check fails on an emulator that has to wait for its host.
-pub(super) const COMMAND_LINE: &str = "console=ttyS0 tsc=reliable no_timer_check quiet";
-
 /// What Linux prints when a command has succeeded, and when it has failed.
 const DONE: &str = "^DEVICE (ready|ping)|^DEVICE [a-z]+ [0-9]+ us|^DEVICE-FAILED";
 
@@ -164,7 +161,7 @@ fn measure_linux(
     samples: &mut [Samples],
     output: &Output,
 ) -> Result<(), Failure> {
-    let command = linux_command(built, linux)?;
+    let command = crate::linux::linux(built, linux, "")?;
     output.detail(&format!("+ {command}"));
     let mut session = start(&command)?;
     await_line(&mut session, 0, "^GUEST-UP", "Linux")?;
@@ -194,14 +191,6 @@ pub(super) fn await_line(session: &mut Session<'_>, console: usize, pattern: &st
     };
     let last = session.transcript(console).last_lines(LAST_LINES).join("\n");
     Err(Failure::Finding(format!("{who} has not come to /{pattern}/: {why}\n--- last lines\n{last}")))
-}
-
-/// The emulator of `built` with Linux in Ashlar's place, and the same disk.
-fn linux_command(built: &Built, (kernel, ramdisk): &(PathBuf, PathBuf)) -> Result<CommandLine, Failure> {
-    let disk = built.image.with_file_name("disk.img");
-    let linux = Built { kernel: kernel.clone(), image: ramdisk.clone(), ..built.clone() };
-    let machine = MachineOptions { cpus: Some(1), disk: Some(disk), ..MachineOptions::default() };
-    Ok(machine.command_line(&linux)?.with(["-append", COMMAND_LINE]))
 }
 
 /// The number in each line that matches, in microseconds.

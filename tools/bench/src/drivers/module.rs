@@ -4,13 +4,12 @@
 //! has to show that it works: a stream goes through while the machine sleeps and wakes, and while the card is taken out of its slot
 //! and put in again.
 
-use super::devices::{await_line, microseconds, ratios, COMMAND_LINE};
+use super::devices::{await_line, microseconds, ratios};
 use crate::measured::{build, processor_seconds, start};
 use crate::results::{DeviceSpeeds, Figure, ProcessorTimes};
 use crate::{median, rounded};
-use builder::machine::MachineOptions;
 use builder::{make, Built, KernelOptions};
-use emulator::{monitor, CommandLine, Session};
+use emulator::{monitor, Session};
 use output::table::Table;
 use output::{Failure, Output};
 use project::Project;
@@ -78,13 +77,6 @@ fn linux_with_module(project: &Project, output: &Output) -> Result<(PathBuf, Pat
     image::add_module(&project.guest(), &module, say).map_err(unable)
 }
 
-/// The emulator of `built` with Linux in Ashlar's place.
-fn command_line(built: &Built, (kernel, ramdisk): &(PathBuf, PathBuf)) -> Result<CommandLine, Failure> {
-    let linux = Built { kernel: kernel.clone(), image: ramdisk.clone(), ..built.clone() };
-    let machine = MachineOptions { cpus: Some(1), ..MachineOptions::default() };
-    Ok(machine.command_line(&linux)?.with(["-append", COMMAND_LINE]))
-}
-
 /// Sends a command to the shell and waits for what it prints at its end.
 fn command(session: &mut Session<'_>, line: &str, done: &str) -> Result<(), Failure> {
     session.send(0, format!("{line}\n").as_bytes());
@@ -98,7 +90,7 @@ fn await_done(session: &mut Session<'_>, done: &str) -> Result<(), Failure> {
 /// A stream that is checked byte by byte goes on although the devices sleep, and although the card leaves and comes back.
 fn live(built: &Built, linux: &(PathBuf, PathBuf), output: &Output) -> Result<(), Failure> {
     let socket = built.image.with_file_name(format!("monitor-{}", std::process::id()));
-    let line = monitor::reachable(command_line(built, linux)?, &socket);
+    let line = monitor::reachable(crate::linux::linux(built, linux, "")?, &socket);
     output.detail(&format!("+ {line}"));
     let mut session = start(&line)?;
     let obey = |line: &str| monitor::obey(&socket, line).map_err(Failure::Finding);
@@ -137,7 +129,7 @@ fn measure(
     rounds: &mut Rounds,
     output: &Output,
 ) -> Result<(), Failure> {
-    let line = command_line(built, linux)?;
+    let line = crate::linux::linux(built, linux, "")?;
     output.detail(&format!("+ {line}"));
     let mut session = start(&line)?;
     await_line(&mut session, 0, "^GUEST-UP", "Linux")?;

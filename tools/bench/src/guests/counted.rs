@@ -108,7 +108,8 @@ pub fn counted(project: &Project, output: &Output) -> Result<BTreeMap<&'static s
     let machine = MachineOptions { cpus: Some(1), icount: true, ..MachineOptions::default() };
     let (mut recording, command) = Recording::new(&built, &machine, "bench")?;
     output.detail(&format!("+ {command}"));
-    let console = built.system.consoles.iter().position(|console| console.name == MONITOR).unwrap_or(0);
+    let console = built.system.consoles.iter().position(|console| console.name == MONITOR);
+    let console = console.ok_or_else(|| Failure::unable(format!("{SYSTEM} has no console {MONITOR}"), "add it"))?;
     progress.step("booting, with counted instructions");
     let mut session = start(&command)?;
     wait(&mut session, &mut recording, console, "^# ")?;
@@ -118,16 +119,19 @@ pub fn counted(project: &Project, output: &Output) -> Result<BTreeMap<&'static s
         let mut sums = Vec::new();
         let mut told = Vec::new();
         for command in work.commands {
-            read(&mut recording, &session)?;
+            recording.read_once_open(session.started())?;
             recording.take();
             session.send(console, format!("{command}\n").as_bytes());
             let line = wait(&mut session, &mut recording, console, work.done)?;
             wait(&mut session, &mut recording, console, "^# ")?;
-            read(&mut recording, &session)?;
+            recording.read_once_open(session.started())?;
             sums.push(Sums::of(recording.take(), &names));
             told.push(units(work.done, &line)?);
         }
         let units = told[0].zip(told[1]).map_or(work.units, |(less, more)| more - less);
+        if units <= 0.0 {
+            return Err(Failure::Finding(format!("more of {} was not more of it", work.name)));
+        }
         all.insert(work.name, sums[1].beyond(&sums[0], units));
     }
     if recording.lost() > 0 {
@@ -155,7 +159,7 @@ fn wait(
     loop {
         match session.wait_for(console, &regex, READ_EVERY) {
             Ok(found) if !found.line.starts_with("DEVICE-FAILED") => return Ok(found.line),
-            Err(WaitError::Timeout) if Instant::now() < end => read(recording, session)?,
+            Err(WaitError::Timeout) if Instant::now() < end => recording.read_once_open(session.started())?,
             found => {
                 let why = found.err().map_or_else(|| "the measurement failed".into(), |error| error.to_string());
                 let last = session.transcript(console).last_lines(measured::LAST_LINES).join("\n");
@@ -163,13 +167,6 @@ fn wait(
                 return Err(Failure::Finding(message));
             }
         }
-    }
-}
-
-fn read(recording: &mut Recording, session: &Session<'_>) -> Result<(), Failure> {
-    match recording.read() {
-        Err(_) if recording.is_still_to_come(session.started()) => Ok(()),
-        read => read.map_err(|error| Failure::unable(error, "")),
     }
 }
 

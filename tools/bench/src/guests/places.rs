@@ -1,15 +1,12 @@
 //! Where Linux runs: in a guest of Ashlar's, directly on the emulator, and under KVM on the same emulator.
 
 use super::measure::Place;
+use crate::linux::linux;
 use builder::guest::{files, KERNEL, RAMDISK};
 use builder::machine::MachineOptions;
 use builder::Built;
-use emulator::CommandLine;
 use output::{Failure, Output};
 use project::Project;
-
-/// The timer check fails on an emulator that has to wait for its host.
-const COMMAND_LINE: &str = "console=ttyS0 tsc=reliable no_timer_check quiet";
 
 /// The guests of a system, all at once.
 pub fn guest(name: &'static str, built: &Built) -> Result<Place, Failure> {
@@ -51,24 +48,16 @@ pub fn bare_devices(
     project: &Project,
     output: &Output,
 ) -> Result<Place, Failure> {
-    let (kernel, image) = image::fetch_device_guest(&project.guest(), &mut |text| output.detail(text))
+    let files = image::fetch_device_guest(&project.guest(), &mut |text| output.detail(text))
         .map_err(|error| Failure::unable(error.to_string(), error.remedy()))?;
-    let command = linux(built, Built { kernel, image, ..built.clone() }, command_line)?;
+    let command = linux(built, &files, command_line)?;
     Ok(Place { name, command, consoles: vec![0], kvm: None })
 }
 
 /// The default guest under KVM: `kvm` is what the guest's command of that name is told.
 pub fn kvm(kvm: &'static str, built: &Built, project: &Project, output: &Output) -> Result<Place, Failure> {
-    let (kernel, image) = image::fetch_kvm_host(&project.guest(), &mut |text| output.detail(text))
+    let files = image::fetch_kvm_host(&project.guest(), &mut |text| output.detail(text))
         .map_err(|error| Failure::unable(error.to_string(), error.remedy()))?;
-    let command = linux(built, Built { kernel, image, ..built.clone() }, "")?;
+    let command = linux(built, &files, "")?;
     Ok(Place { name: "under KVM", command, consoles: vec![0], kvm: Some(kvm) })
-}
-
-/// The emulator of `built` with Linux in Ashlar's place, and the same disk.
-fn linux(built: &Built, linux: Built, command_line: &str) -> Result<CommandLine, Failure> {
-    let disk = built.image.with_file_name("disk.img");
-    let machine = MachineOptions { cpus: Some(1), disk: Some(disk), ..MachineOptions::default() };
-    let command_line = format!("{COMMAND_LINE} {command_line}");
-    Ok(machine.command_line(&linux)?.with(["-append", command_line.trim()]))
 }

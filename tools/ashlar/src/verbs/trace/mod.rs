@@ -126,19 +126,12 @@ fn record(
             break if awaited.all_matched() { "matched" } else { "timeout" };
         }
         if now >= read_at {
-            read(recording, session)?;
+            recording.read_once_open(session.started())?;
             read_at = now + READ_EVERY;
         }
     };
     view.end();
     Ok(result)
-}
-
-fn read(recording: &mut Recording, session: &Session<'_>) -> Result<(), Failure> {
-    match recording.read() {
-        Err(_) if recording.is_still_to_come(session.started()) => Ok(()),
-        read => read.map_err(|error| Failure::unable(error, "")),
-    }
 }
 
 /// What the times are.
