@@ -94,10 +94,11 @@ pub fn build_all(assets: &system::Assets) {
         let is_kernel = path.file_stem().is_some_and(|stem| stem == "smp_guest");
         write(path, &if is_kernel { own_kernel() } else { elf(CODE.0, &[CODE, DATA]) });
     }
-    for (name, path) in &assets.files {
-        let bytes = match name.as_str() {
-            "busybox" => b"070701 the rest of an archive".to_vec(),
-            "seabios" => firmware(),
+    // Several names may stand for one file.
+    for path in assets.files.values() {
+        let bytes = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("img") => b"070701 the rest of an archive".to_vec(),
+            Some("bin") => firmware(),
             _ => guest_kernel(),
         };
         write(path, &bytes);
