@@ -13,11 +13,19 @@ use std::time::Instant;
 
 /// Tests named at the end as the slowest.
 const SLOWEST: usize = 5;
+/// Lines said again, at the end of a run of many tests, of each that failed.
+const LAST_LINES: usize = 12;
+
+#[derive(Debug)]
+struct Failed {
+    name: String,
+    why: String,
+}
 
 #[derive(Debug, Default)]
 struct Tally {
     passed: usize,
-    failed: Vec<String>,
+    failed: Vec<Failed>,
     skipped: usize,
     times: Vec<(f64, String)>,
     results: Vec<TestOutcome>,
@@ -88,7 +96,7 @@ impl Tally {
                 ("skipped", Some(why))
             }
             Outcome::Failed(why) => {
-                self.failed.push(test.name.clone());
+                self.failed.push(Failed { name: test.name.clone(), why: why.clone() });
                 output.human(&format!("FAIL  {} ({seconds:.1} s)", test.name));
                 complain(format!(
                     "{}: {}\n{why}\n--- again alone:  {} test {} --show\n",
@@ -108,6 +116,7 @@ impl Tally {
         let (passed, skipped) = (self.passed, self.skipped);
         output.json(&TestResult::Run { passed, failed, skipped, seconds, tests: self.results });
         if self.times.len() > 1 {
+            self.failed.iter().for_each(|failed| complain(failed.in_short()));
             self.times.sort_by(|a, b| b.0.total_cmp(&a.0));
             let slowest: Vec<String> =
                 self.times.iter().take(SLOWEST).map(|(time, name)| format!("{name} {time:.0} s")).collect();
@@ -117,6 +126,15 @@ impl Tally {
         if failed == 0 {
             return Ok(());
         }
-        Err(Failure::Finding(format!("failed: {}", self.failed.join(", "))))
+        let names: Vec<&str> = self.failed.iter().map(|failed| failed.name.as_str()).collect();
+        Err(Failure::Finding(format!("failed: {}", names.join(", "))))
+    }
+}
+
+impl Failed {
+    /// The last lines of what was said: in a run of hundreds of tests the whole stands far above.
+    fn in_short(&self) -> String {
+        let lines: Vec<&str> = self.why.lines().collect();
+        format!("{} failed:\n{}\n", self.name, lines[lines.len().saturating_sub(LAST_LINES)..].join("\n"))
     }
 }
