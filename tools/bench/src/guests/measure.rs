@@ -11,8 +11,6 @@ use std::time::{Duration, Instant};
 
 pub const BOOT: &str = "boot";
 const TIMEOUT: Duration = Duration::from_secs(300);
-/// A guest of KVM's that has not come up by then stands still.
-const KVM_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Milliseconds of each workload, one entry a round.
 #[derive(Debug, Default)]
@@ -22,15 +20,6 @@ pub struct Times {
 }
 
 impl Times {
-    /// Takes over what another round has measured.
-    pub fn extend(&mut self, round: Times) {
-        for (all, one) in [(&mut self.wall, round.wall), (&mut self.processor, round.processor)] {
-            for (name, values) in one {
-                all.entry(name).or_default().extend(values);
-            }
-        }
-    }
-
     fn add(&mut self, name: &'static str, wall: Duration, processor_seconds: f64) {
         self.wall.entry(name).or_default().push(wall.as_secs_f64() * 1000.0);
         self.processor.entry(name).or_default().push(processor_seconds * 1000.0);
@@ -62,9 +51,8 @@ pub fn measure(place: &Place, workloads: &[&'static str], times: &mut Times, out
         expect(&mut session, consoles[0], "^KVM-START", name)?;
         (begin, processor_begin) = (Instant::now(), processor_seconds(&session)?);
     }
-    let timeout = if kvm.is_some() { KVM_TIMEOUT } else { TIMEOUT };
     for &console in consoles {
-        expect_within(timeout, &mut session, console, "^GUEST-UP", name)?;
+        expect(&mut session, console, "^GUEST-UP", name)?;
     }
     times.add(BOOT, begin.elapsed(), processor_seconds(&session)? - processor_begin);
     for &console in consoles {
@@ -85,18 +73,8 @@ pub fn measure(place: &Place, workloads: &[&'static str], times: &mut Times, out
 }
 
 fn expect(session: &mut Session<'_>, console: usize, pattern: &str, place: &str) -> Result<(), Failure> {
-    expect_within(TIMEOUT, session, console, pattern, place)
-}
-
-fn expect_within(
-    timeout: Duration,
-    session: &mut Session<'_>,
-    console: usize,
-    pattern: &str,
-    place: &str,
-) -> Result<(), Failure> {
     let fails = "^WORKLOAD-FAILED|^DEVICE-FAILED";
-    let why = match session.wait_for(console, &compile(&format!("(?:{pattern})|{fails}"))?, timeout) {
+    let why = match session.wait_for(console, &compile(&format!("(?:{pattern})|{fails}"))?, TIMEOUT) {
         Ok(found) if !compile(fails)?.is_match(found.line.as_bytes()) => return Ok(()),
         Ok(_) => "the workload failed".to_string(),
         Err(error) => error.to_string(),

@@ -11,7 +11,6 @@ use crate::options::GuestPart;
 use crate::results::{BenchResult, GuestFigure, GuestTimes};
 use crate::{median, rounded};
 use builder::KernelOptions;
-use measure::Place;
 pub use measure::{measure, Times};
 use output::table::Table;
 use output::{Failure, Output};
@@ -20,9 +19,6 @@ use project::Project;
 use std::collections::BTreeMap;
 
 const ROUNDS: usize = 3;
-/// On this emulator guests of KVM's stand still now and then: QEMU forgets, when a guest is entered between STI and HLT, that the HLT
-/// comes before interrupts.
-const KVM_TRIES: usize = 3;
 /// Three guests at once, on a CPU each, do the work without devices, too.
 const THREE: &str = "bench-guests";
 
@@ -128,7 +124,7 @@ fn measure_part(part: &Part, with_kvm: bool, project: &Project, output: &Output)
         for (place, times) in in_turn {
             let Some(place) = place else { continue };
             progress.step(&format!("{}, {}, round {round}", part.system, place.name));
-            times.extend(measure_patiently(place, workloads, output)?);
+            measure(place, workloads, times, output)?;
         }
     }
     if let Some(three) = &three {
@@ -136,19 +132,6 @@ fn measure_part(part: &Part, with_kvm: bool, project: &Project, output: &Output)
         measure(three, workloads, &mut samples.three, output)?;
     }
     Ok(samples)
-}
-
-fn measure_patiently(place: &Place, workloads: &[&'static str], output: &Output) -> Result<Times, Failure> {
-    let tries = if place.kvm.is_some() { KVM_TRIES } else { 1 };
-    let mut left = tries;
-    loop {
-        let mut times = Times::default();
-        left -= 1;
-        match measure(place, workloads, &mut times, output) {
-            Err(Failure::Finding(why)) if left > 0 => output.note(&format!("{why}\nonce more, {left} tries left")),
-            result => return result.map(|()| times),
-        }
-    }
 }
 
 fn times(name: &str, samples: &Samples) -> GuestTimes {
