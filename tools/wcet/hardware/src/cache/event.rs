@@ -243,8 +243,12 @@ fn name_of(access: &Access, cache: &Cache) -> Option<u64> {
 
 fn place(events: &mut Events, machine: &Machine, cache: &Cache, at: (usize, usize), access: &Access, reach: Reach) {
     let loads = access.kind != Kind::Write || cache.allocate_on_write;
-    let stack = access.kind != Kind::Forget && matches!(access.target, Target::Stack(..));
-    let within = if let Target::Line(_, sets) = access.target { sets } else { Sets::ANY };
+    let forgets = access.kind == Kind::Forget;
+    let stack = !forgets && matches!(access.target, Target::Stack(..));
+    let within = match access.target {
+        Target::Line(_, sets) if !forgets => sets,
+        _ => Sets::ANY,
+    };
     let event = |what, sure, lines| Event {
         node: at.0,
         access: at.1,
@@ -257,7 +261,7 @@ fn place(events: &mut Events, machine: &Machine, cache: &Cache, at: (usize, usiz
         within,
         bits: 0,
     };
-    if access.kind == Kind::Forget {
+    if forgets {
         return events.everywhere.push(event(What::Forget, false, 0));
     }
     // The line is one of the youngest: nothing grows older by it that was not made so by those between.

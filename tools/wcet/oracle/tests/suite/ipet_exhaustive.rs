@@ -32,7 +32,7 @@ fn check(problem: &Problem, seed: u64, must_be_exact: bool, tally: &mut Tally) {
     let exact = found.walk.as_ref().is_some_and(|(cost, _)| *cost == found.bound);
     tally.exact += u64::from(found.bound == most);
     if let Some((cost, counts)) = &found.walk {
-        assert!(*cost <= found.bound);
+        assert!(*cost <= found.bound, "seed {seed}: a walk of {cost} above {}\n{problem:#?}\n{counts:?}", found.bound);
         let edges = walk(problem, counts, 1_000_000).unwrap_or_else(|| panic!("seed {seed}: no walk\n{problem:#?}"));
         let mut node = 0;
         for edge in edges {
