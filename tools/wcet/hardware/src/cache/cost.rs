@@ -88,7 +88,9 @@ impl Outcome {
     /// The cost if no device is touched, from the first cache of `path` on.
     fn cached(&self, at: (usize, usize), asked: &Access, path: &[usize], lines: &[u64]) -> Cost {
         let Some((&index, further)) = path.split_first() else {
-            return Cost { cycles: self.machine.memory.latency, ..Cost::default() };
+            let memory = &self.machine.memory;
+            let cycles = if asked.kind == Kind::Write { memory.write } else { memory.latency };
+            return Cost { cycles, ..Cost::default() };
         };
         let cache = &self.machine.caches[index];
         let verdict = self.verdict(at.0, at.1, index);

@@ -1,11 +1,9 @@
 //! The machine in a document, with defaults filled in. Values that are missing read as harmless ones: their faults
 //! are told already, and no machine with faults leaves the crate.
 
-use crate::machine::model::{
-    Branch, Cache, ClassCost, Holds, Issue, Machine, Memory, Number, Pipeline, Policy, Region,
-};
+use crate::machine::model::{Cache, ClassCost, Holds, Issue, Machine, Memory, Number, Pipeline, Policy, Region};
 use crate::machine::read::{Document, Table, Value};
-use crate::machine::Class;
+use crate::machine::{Branch, Class};
 
 impl Table {
     pub(crate) fn number(&self, key: &str) -> Option<u64> {
@@ -56,8 +54,13 @@ pub(crate) fn build(name: &str, document: &Document) -> Machine {
         branch: Branch {
             taken: number("branch", "taken").unwrap_or(1),
             not_taken: number("branch", "not_taken").unwrap_or(1),
+            foreseen: number("branch", "foreseen"),
+            ahead: number("branch", "ahead").unwrap_or(0),
         },
-        memory: Memory { latency: number("memory", "latency").unwrap_or(1) },
+        memory: Memory {
+            latency: number("memory", "latency").unwrap_or(1),
+            write: number("memory", "write").or(number("memory", "latency")).unwrap_or(1),
+        },
         caches,
         regions: document.tables_of("region").filter_map(region).collect(),
         classes: document.tables_of("class").filter_map(class).collect(),

@@ -130,6 +130,12 @@ fn hierarchy(document: &Document, table: &Table, cache: &Cache, machine: &Machin
             );
         }
     }
+    if cache.holds_data() && machine.memory.write < cache.latency {
+        for table in document.tables_of("memory").filter(|table| table.entry("write").is_some()) {
+            let message = format!("a write that `{}` takes would be slower, with {}", cache.name, cache.latency);
+            faults.add(Code::Timing, &table.span_of("write"), &message, "latencies are totals and rise with the level");
+        }
+    }
     if machine.memory.latency <= cache.latency
         && document.tables_of("memory").any(|table| table.entry("latency").is_some())
     {
@@ -171,6 +177,12 @@ fn branches(document: &Document, machine: &Machine, faults: &mut Faults) {
                 let message = format!("execution, fetch and front of the pipeline take {least} cycles");
                 faults.add(Code::Timing, &table.span_of(key), &message, &format!("write at least {least}"));
             }
+        }
+        let branch = &machine.branch;
+        let most = branch.taken.min(branch.not_taken).saturating_sub(machine.fetch_hit());
+        if branch.foreseen.is_some_and(|cycles| cycles > most) {
+            let message = format!("a transfer that is not foreseen is followed by the next fetch in {most} cycles");
+            faults.add(Code::Timing, &table.span_of("foreseen"), &message, &format!("write at most {most}"));
         }
     }
 }

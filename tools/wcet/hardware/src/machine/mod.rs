@@ -16,6 +16,7 @@ mod model;
 mod read;
 mod reference;
 mod schema;
+mod transfer;
 
 use std::path::Path;
 
@@ -24,8 +25,9 @@ use diagnostics::{input_file, Diagnostic, Faults, Report};
 pub use class::Class;
 pub use code::Code;
 pub use json::json_schema;
-pub use model::{Branch, Cache, ClassCost, Holds, Issue, Machine, Memory, Number, Pipeline, Policy, Region};
+pub use model::{Cache, ClassCost, Holds, Issue, Machine, Memory, Number, Pipeline, Policy, Region};
 pub use reference::reference;
+pub use transfer::{Branch, Follow, Transfer};
 
 /// The machine in the file at `path`, named by the file's stem.
 pub fn load(path: &Path) -> Result<Machine, Report> {

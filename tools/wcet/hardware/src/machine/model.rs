@@ -1,6 +1,6 @@
 //! A machine as the analysis and the simulator see it: plain numbers. What they mean is the contract's.
 
-use crate::machine::Class;
+use crate::machine::{Branch, Class};
 use std::collections::BTreeMap;
 
 /// A machine without faults, if [`crate::machine::load`] made it.
@@ -50,14 +50,10 @@ pub struct Pipeline {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Branch {
-    pub taken: u64,
-    pub not_taken: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     pub latency: u64,
+    /// Of a write that no cache takes.
+    pub write: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -90,17 +90,28 @@ pub const TABLES: &[TableSpec] = &[
     TableSpec {
         name: "branch",
         named: false,
-        meaning: "Control transfers, which nothing predicts.",
+        meaning: "Control transfers: jumps, calls and returns.",
         keys: &[
             required("taken", LATENCY, "Cycles from the issue of a taken one to the next issue, if its fetch hits."),
             required("not_taken", LATENCY, "The same for one that is not taken."),
+            optional(
+                "foreseen",
+                CYCLES,
+                "nothing is foreseen",
+                "Backward conditional ones, and all that name their target and have no condition, are foreseen to be taken, \
+                 forward conditional ones not: cycles from the fetch of one that is foreseen, and taken, to the next fetch.",
+            ),
+            optional("ahead", Kind::Count(0, 256), "0", "Bytes that may be fetched where a transfer does not lead."),
         ],
     },
     TableSpec {
         name: "memory",
         named: false,
         meaning: "What lies behind all caches.",
-        keys: &[required("latency", LATENCY, "Cycles of an access that no cache serves, in all.")],
+        keys: &[
+            required("latency", LATENCY, "Cycles of an access that no cache serves, in all."),
+            optional("write", LATENCY, "the latency", "Cycles of a write that no cache takes, in all."),
+        ],
     },
     TableSpec {
         name: "cache",

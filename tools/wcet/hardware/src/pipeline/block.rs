@@ -1,7 +1,7 @@
 //! What the analysis takes: instructions in blocks.
 
 use crate::cache::{Access, Graph, Kind, Node, Scope};
-use crate::machine::{Class, Machine};
+use crate::machine::{Class, Machine, Transfer};
 
 /// An instruction as far as its time is concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,8 +15,7 @@ pub struct Instruction {
     pub writes: u64,
     /// Those of them that it surely writes; none if it is conditional.
     pub surely_writes: u64,
-    /// It transfers control, perhaps.
-    pub transfers: bool,
+    pub transfer: Transfer,
     /// Its data accesses in order, each within one line, and `Forget` after them if it maintains caches.
     pub data: Vec<Access>,
 }
@@ -59,7 +58,9 @@ pub struct Program {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     pub first: usize,
+    /// With those that are made ahead, which come last.
     pub fetches: usize,
+    pub ahead: usize,
     pub data: usize,
 }
 
@@ -67,6 +68,19 @@ impl Instruction {
     /// Numbers of the first and the last line that it lies in.
     pub fn lines(&self, size: u64) -> (u64, u64) {
         (self.address / size, (self.address + self.length.max(1) - 1) / size)
+    }
+
+    /// Numbers of other lines that may be fetched with it, each once.
+    pub fn lines_ahead(&self, machine: &Machine) -> Vec<u64> {
+        let size = machine.line();
+        let (first, last) = self.lines(size);
+        let mut lines: Vec<u64> = Vec::new();
+        for (from, to) in machine.branch.fetches_ahead(self.transfer, self.address, self.length) {
+            lines.extend((from / size..=to / size).filter(|line| !(first..=last).contains(line)));
+        }
+        lines.sort_unstable();
+        lines.dedup();
+        lines
     }
 }
 
@@ -76,9 +90,16 @@ impl Block {
         let (mut accesses, mut places) = (Vec::new(), Vec::new());
         for instruction in &self.instructions {
             let (first, last) = instruction.lines(machine.line());
-            let place =
-                Place { first: accesses.len(), fetches: (last - first + 1) as usize, data: instruction.data.len() };
+            let ahead = instruction.lines_ahead(machine);
+            let place = Place {
+                first: accesses.len(),
+                fetches: (last - first + 1) as usize + ahead.len(),
+                ahead: ahead.len(),
+                data: instruction.data.len(),
+            };
             accesses.extend((first..=last).map(|line| Access::at(Kind::Fetch, line * machine.line())));
+            let perhaps = |line: &u64| Access { certain: false, ..Access::at(Kind::Fetch, line * machine.line()) };
+            accesses.extend(ahead.iter().map(perhaps));
             accesses.extend(instruction.data.iter().copied());
             places.push(place);
         }

@@ -1,29 +1,28 @@
 //! What is in flight between blocks, relative to the reference.
 
-use crate::machine::{Issue, Machine};
-use crate::pipeline::block::{Block, Left};
+use crate::machine::{Follow, Issue, Machine};
+use crate::pipeline::block::Block;
 
 /// Cycles after the reference at which each register is ready at the latest.
 pub type Pending = [u64; 64];
 
 /// How a block is entered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Entered {
     /// The region starts with it.
     Start,
-    Edge(Left),
+    After(Follow),
 }
 
 /// Earliest start of the first fetch that can be relied on, and what constrains the queue.
 pub fn fetch_start(machine: &Machine, entered: Entered) -> i64 {
     let front = machine.pipeline.front as i64;
-    let refill = |total: u64| total as i64 - 1 - machine.fetch_hit() as i64 - front;
     match entered {
         Entered::Start => 0,
         // The instruction before was fetched `front` cycles before its issue, which is a cycle before it leaves.
-        Entered::Edge(Left::Fall) => -front - 1,
-        Entered::Edge(Left::Taken) => refill(machine.branch.taken),
-        Entered::Edge(Left::NotTaken) => refill(machine.branch.not_taken),
+        Entered::After(Follow::Straight) => -front - 1,
+        Entered::After(Follow::Foreseen(cycles)) => cycles as i64 - front - 1,
+        Entered::After(Follow::Refill(total)) => total as i64 - 1 - machine.fetch_hit() as i64 - front,
     }
 }
 
@@ -67,7 +66,7 @@ pub fn after(machine: &Machine, block: &Block, pending: &Pending) -> Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Class;
+    use crate::machine::{Class, Transfer};
     use crate::pipeline::Instruction;
 
     fn machine() -> Machine {
@@ -77,7 +76,16 @@ mod tests {
 
     fn writer(class: Class, surely: bool) -> Instruction {
         let surely_writes = u64::from(surely);
-        Instruction { address: 0, length: 4, class, reads: 0, writes: 1, surely_writes, transfers: false, data: vec![] }
+        Instruction {
+            address: 0,
+            length: 4,
+            class,
+            reads: 0,
+            writes: 1,
+            surely_writes,
+            transfer: Transfer::None,
+            data: vec![],
+        }
     }
 
     #[test]

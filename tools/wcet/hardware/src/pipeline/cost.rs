@@ -1,8 +1,8 @@
 //! Costs of a program's edges and scopes.
 
 use crate::cache::Outcome;
-use crate::machine::Machine;
-use crate::pipeline::block::{Left, Program};
+use crate::machine::{Follow, Machine, Transfer};
+use crate::pipeline::block::{Edge, Left, Program};
 use crate::pipeline::boundary::{after, Entered, Pending};
 use crate::pipeline::error::PipelineError;
 use crate::pipeline::graph::{weigh, weighed, Weighed};
@@ -58,11 +58,11 @@ pub fn analyse(program: &Program, machine: &Machine) -> Result<Costs, Vec<Pipeli
         weight.cycles
     };
     let entry = cost(program.entry, Entered::Start);
-    let mut known: BTreeMap<(usize, Left), u64> = BTreeMap::new();
-    let edges = program
-        .edges
-        .iter()
-        .map(|edge| *known.entry((edge.to, edge.left)).or_insert_with(|| cost(edge.to, Entered::Edge(edge.left))));
+    let mut known: BTreeMap<(usize, Entered), u64> = BTreeMap::new();
+    let edges = program.edges.iter().map(|edge| {
+        let entered = Entered::After(follow(program, machine, edge));
+        *known.entry((edge.to, entered)).or_insert_with(|| cost(edge.to, entered))
+    });
     let edges = edges.collect();
     let mut scopes = vec![0; program.scopes.len()];
     let whole = |((scope, cache, line), (cycles, blocks)): (_, (u64, BTreeSet<usize>))| First {
@@ -75,6 +75,14 @@ pub fn analyse(program: &Program, machine: &Machine) -> Result<Costs, Vec<Pipeli
     let firsts: Vec<First> = first.into_iter().map(whole).collect();
     firsts.iter().for_each(|first| scopes[first.scope] += first.cycles);
     Ok(Costs { entry, edges, scopes, firsts })
+}
+
+/// How an edge lets its block be fetched.
+fn follow(program: &Program, machine: &Machine, edge: &Edge) -> Follow {
+    match program.blocks[edge.from].instructions.last() {
+        Some(last) => machine.branch.follow(last.transfer, last.address, edge.left == Left::Taken),
+        None => Follow::Straight,
+    }
 }
 
 /// All charges without detours.
@@ -141,7 +149,8 @@ fn check(program: &Program, machine: &Machine) -> Vec<PipelineError> {
             errors.push(PipelineError::NoBlock { edge: number });
             continue;
         }
-        let transfers = program.blocks[edge.from].instructions.last().is_some_and(|last| last.transfers);
+        let transfers =
+            program.blocks[edge.from].instructions.last().is_some_and(|last| last.transfer != Transfer::None);
         let (left, does) = match (edge.left, transfers) {
             (Left::Fall, true) => ("falling", "transfers control"),
             (Left::Taken, false) => ("taken", "transfers no control"),

@@ -1,7 +1,7 @@
 //! The execution graph of one block, entered in one way.
 
 use crate::cache::Cost;
-use crate::machine::{ClassCost, Issue, Machine};
+use crate::machine::{ClassCost, Issue, Machine, Transfer};
 use crate::pipeline::block::{Block, Instruction, Place};
 use crate::pipeline::boundary::{fetch_start, issued, Entered, Pending};
 use crate::pipeline::longest::{Paths, NEVER};
@@ -94,7 +94,7 @@ impl Builder<'_> {
     fn fetch(&mut self, block: &[Weighed], index: usize) -> usize {
         let this = &block[index];
         let mut start = Vec::new();
-        let transferred = index > 0 && block[index - 1].instruction.transfers;
+        let transferred = index > 0 && block[index - 1].instruction.transfer != Transfer::None;
         match index.checked_sub(1) {
             None => start.push((0, fetch_start(self.machine, self.entered))),
             Some(before) => {
@@ -122,8 +122,11 @@ impl Builder<'_> {
             return self.paths.node(into);
         }
         let mut node = self.paths.node(start);
+        let ahead = this.fetches.len() - this.place.ahead;
         for (number, cost) in this.fetches.iter().enumerate() {
-            let cycles = cost.cycles as i64;
+            // What is fetched ahead and hits takes no time of its own.
+            let free = if number < ahead { 0 } else { self.machine.fetch_hit() };
+            let cycles = cost.cycles.saturating_sub(free) as i64;
             let mut into = vec![(node, cycles)];
             if cost.beyond {
                 into.push((self.bus, cycles));
@@ -173,7 +176,7 @@ impl Builder<'_> {
             && second.class.pairs_second
             && first.class.occupies <= 1
             && !has_data(first)
-            && !first.instruction.transfers
+            && first.instruction.transfer == Transfer::None
             && first.instruction.writes & (second.instruction.reads | second.instruction.writes) == 0
     }
 

@@ -31,8 +31,8 @@ fn machine(caches: Vec<Cache>) -> Machine {
         assumes: Vec::new(),
         clock: 0,
         pipeline: Pipeline { issue: Issue::Single, front: 0, queue: 1 },
-        branch: Branch { taken: 9, not_taken: 9 },
-        memory: Memory { latency: 100 },
+        branch: Branch { taken: 9, not_taken: 9, foreseen: None, ahead: 0 },
+        memory: Memory { latency: 100, write: 100 },
         caches,
         regions: vec![Region { name: "device".into(), range: (0x10000, 0x1ffff), latency: 300 }],
         classes: BTreeMap::new(),
@@ -200,4 +200,24 @@ fn a_walk_misses_once_for_each_line() {
     assert_eq!((of(0, edges()), of(1, edges())), ((near, 3), (near, 3)));
     let (far, charges) = of(2, edges());
     assert!(far > near && charges == 0);
+}
+
+#[test]
+fn forgetting_is_of_all_sets_whatever_its_target() {
+    let elsewhere = Target::Line(0, Sets { modulus: 4, rest: 2 });
+    for target in [Target::Anywhere, elsewhere] {
+        let mut body = fetches(&[1]);
+        body.accesses.push(Access { kind: Kind::Forget, target, certain: false });
+        let outcome = looping(&machine(vec![cache(Policy::Lru, 1, 4)]), body);
+        assert_eq!(outcome.verdict(1, 0, 0).persistent, None, "{target:?}");
+    }
+}
+
+#[test]
+fn a_write_past_the_caches_takes_what_memory_says() {
+    let mut around = machine(vec![Cache { allocate_on_write: false, ..cache(Policy::Lru, 2, 1) }]);
+    around.memory.write = 7;
+    let accesses = vec![Access::at(Kind::Write, 0), Access::at(Kind::Read, 0)];
+    let outcome = straight(&around, Node { accesses, ..Node::default() });
+    assert_eq!([0, 1].map(|access| outcome.cost(0, access).cycles), [7, 100]);
 }

@@ -1,10 +1,10 @@
 //! Costs that can be told by hand from the contract.
 
-use wcet_hardware::machine::{Class, Machine};
+use wcet_hardware::machine::{Class, Machine, Transfer};
 use wcet_hardware::pipeline::{analyse, Access, Block, Edge, Instruction, Kind, Left, Program, Scope};
 
-fn machine() -> Machine {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../machines/timing/arm1136-kzm.toml");
+fn machine(name: &str) -> Machine {
+    let path = format!("{}/../../../machines/timing/{name}.toml", env!("CARGO_MANIFEST_DIR"));
     wcet_hardware::machine::load(path.as_ref()).unwrap_or_else(|faults| panic!("{faults}"))
 }
 
@@ -14,13 +14,14 @@ fn one(place: u64, class: Class, reads: u64, writes: u64) -> Instruction {
         Class::Load => vec![Access::at(Kind::Read, 0x8000)],
         _ => Vec::new(),
     };
-    let (address, surely_writes, transfers) = (0x40 + 4 * place, writes, class == Class::Branch);
-    Instruction { address, length: 4, class, reads, writes, surely_writes, transfers, data }
+    let (address, surely_writes) = (0x40 + 4 * place, writes);
+    let transfer = if class == Class::Branch { Transfer::Unknown } else { Transfer::None };
+    Instruction { address, length: 4, class, reads, writes, surely_writes, transfer, data }
 }
 
 fn entry(instructions: Vec<Instruction>) -> u64 {
     let program = Program { blocks: vec![Block { instructions, ..Block::default() }], ..Program::default() };
-    analyse(&program, &machine()).expect("nothing is wrong").entry
+    analyse(&program, &machine("arm1136-kzm")).expect("nothing is wrong").entry
 }
 
 #[test]
@@ -53,8 +54,30 @@ fn a_loop_pays_its_misses_once() {
         entry: 0,
         scopes: vec![Scope { nodes: vec![0] }],
     };
-    let costs = analyse(&program, &machine()).expect("nothing is wrong");
+    let costs = analyse(&program, &machine("arm1136-kzm")).expect("nothing is wrong");
     // Fetch, front, load, branch; then each turn the branch's other four, the load and the branch.
     assert_eq!((costs.entry, costs.edges[0]), (1 + 3 + 1 + 1, 4 + 1 + 1));
     assert_eq!(costs.scopes[0], 2 * 59);
+}
+
+#[test]
+fn what_is_foreseen_has_no_refill() {
+    let mut vexriscv = machine("vexriscv");
+    let branch =
+        |number: u64, to: u64| Instruction { transfer: Transfer::When(to), ..one(number, Class::Branch, 0, 0) };
+    let mut cost = |transfer: Instruction, left: Left| {
+        let block = |instructions| Block { instructions, ..Block::default() };
+        let program = Program {
+            blocks: vec![block(vec![one(0, Class::Alu, 0, 0), transfer]), block(vec![one(2, Class::Alu, 0, 0)])],
+            edges: vec![Edge { from: 0, to: 1, left }],
+            ..Program::default()
+        };
+        vexriscv.branch.ahead = 0;
+        analyse(&program, &vexriscv).expect("all classes have costs").edges[0]
+    };
+    // The first line is loaded by the first block: 14 cycles more than a hit, of which the scope takes none here.
+    let hit = cost(branch(1, 0x80), Left::NotTaken);
+    assert_eq!(cost(branch(1, 0x40), Left::Taken), hit + 1, "backward, taken");
+    assert_eq!(cost(branch(1, 0x80), Left::Taken), hit + 3, "forward, taken");
+    assert_eq!(cost(branch(1, 0x40), Left::NotTaken), hit + 3, "backward, not taken");
 }

@@ -1,6 +1,6 @@
 //! What cannot be analysed is told, all of it at once.
 
-use wcet_hardware::machine::{Class, Machine};
+use wcet_hardware::machine::{Class, Machine, Transfer};
 use wcet_hardware::pipeline::{analyse, Block, Edge, Instruction, Left, PipelineError, Program, Scope};
 
 fn machine() -> Machine {
@@ -9,9 +9,10 @@ fn machine() -> Machine {
 }
 
 fn one(class: Class) -> Block {
-    let (reads, writes, surely_writes, transfers) = (0, 0, 0, class == Class::Branch);
+    let (reads, writes, surely_writes) = (0, 0, 0);
+    let transfer = if class == Class::Branch { Transfer::Unknown } else { Transfer::None };
     let instruction =
-        Instruction { address: 0x40, length: 4, class, reads, writes, surely_writes, transfers, data: vec![] };
+        Instruction { address: 0x40, length: 4, class, reads, writes, surely_writes, transfer, data: vec![] };
     Block { instructions: vec![instruction], ..Block::default() }
 }
 

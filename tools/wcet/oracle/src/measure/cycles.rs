@@ -7,7 +7,7 @@ use crate::simulate::{Control, DataAccess, Pointer, Simulator, Step, Use};
 use wcet_binary::lift::Instruction;
 use wcet_binary::load::Program;
 use wcet_flow::context::Expanded;
-use wcet_hardware::machine::Machine;
+use wcet_hardware::machine::{Machine, Transfer};
 use wcet_paths::ipet::class;
 
 use crate::measure::emulate::{address, lines, Cases};
@@ -81,10 +81,11 @@ fn trace(executed: &[Executed], program: &Program, machine: &Machine) -> Result<
         let sort = class::sort(program.architecture, instruction).map_err(Error::Setup)?;
         let used = wcet_paths::ipet::used(program.architecture, instruction);
         let goes = executed.get(index + 1).is_none_or(|next| next.instruction.address != instruction.next());
-        let control = match class::transfers(instruction, sort.class) {
-            false => Control::None,
-            true if goes => Control::Taken,
-            true => Control::NotTaken,
+        let transfer = class::transfer(instruction, sort.class);
+        let control = match transfer {
+            Transfer::None => Control::None,
+            _ if goes => Control::Taken,
+            _ => Control::NotTaken,
         };
         let writes = if state.happens(instruction) { used.writes } else { used.surely_writes };
         steps.push(Step {
@@ -93,6 +94,7 @@ fn trace(executed: &[Executed], program: &Program, machine: &Machine) -> Result<
             class: sort.class,
             reads: used.reads,
             writes,
+            transfer,
             control,
             memory: memory(instruction, state, program, machine),
             forgets: sort.forgets,

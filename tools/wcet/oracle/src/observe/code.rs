@@ -7,7 +7,7 @@ use crate::simulate::{Control, DataAccess, Step};
 use wcet_binary::lift::il::Flow;
 use wcet_binary::lift::{Instruction, Lifter};
 use wcet_binary::load::Program;
-use wcet_hardware::machine::{Class, Machine};
+use wcet_hardware::machine::{Class, Machine, Transfer};
 use wcet_kernel::{Description, Kernel};
 use wcet_paths::ipet::{class, used};
 
@@ -22,7 +22,7 @@ pub struct Known {
     class: Class,
     reads: u64,
     writes: u64,
-    transfers: bool,
+    transfer: Transfer,
     forgets: bool,
     /// What it accesses it names by physical addresses: blocks of guests.
     pub physical: bool,
@@ -103,7 +103,7 @@ impl<'k, 'p> Code<'k, 'p> {
             class: sort.class,
             reads: used.reads,
             writes: used.writes,
-            transfers: class::transfers(&instruction, sort.class),
+            transfer: class::transfer(&instruction, sort.class),
             forgets: sort.forgets,
             physical: ["vmrun", "vmload", "vmsave"].contains(&instruction.mnemonic.as_str()),
             flow: instruction.flow,
@@ -127,10 +127,10 @@ impl<'k, 'p> Code<'k, 'p> {
             let (first, last) = (physical / line, (physical + access.size.max(1) - 1) / line);
             memory.extend((first..=last).map(|number| DataAccess { address: number * line, write: access.write }));
         }
-        let control = match known.transfers {
-            false => Control::None,
-            true if next == Some(executed.address + known.length) => Control::NotTaken,
-            true => Control::Taken,
+        let control = match known.transfer {
+            Transfer::None => Control::None,
+            _ if next == Some(executed.address + known.length) => Control::NotTaken,
+            _ => Control::Taken,
         };
         Ok(Step {
             address: executed.address,
@@ -138,6 +138,7 @@ impl<'k, 'p> Code<'k, 'p> {
             class: known.class,
             reads: known.reads,
             writes: known.writes,
+            transfer: known.transfer,
             control,
             memory,
             forgets: known.forgets,

@@ -1,7 +1,7 @@
 //! Passages on the simulated machine.
 
 use crate::simulate::{Control, DataAccess, Pointer, SimulateError, Simulator, Step};
-use wcet_hardware::machine::{Class, Machine};
+use wcet_hardware::machine::{Class, Machine, Transfer};
 
 /// A simulated machine that sees all passages of one processor in order.
 pub struct Replay {
@@ -47,6 +47,7 @@ fn pollution(machine: &Machine) -> Vec<Step> {
             class: Class::Store,
             reads: 0,
             writes: 0,
+            transfer: Transfer::None,
             control: Control::None,
             memory: vec![DataAccess { address: base + number * line, write: true }],
             forgets: false,

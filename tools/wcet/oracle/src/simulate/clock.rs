@@ -2,7 +2,7 @@
 
 use crate::simulate::hierarchy::{Answer, Hierarchy};
 use crate::simulate::trace::{Control, Step};
-use wcet_hardware::machine::{ClassCost, Issue, Machine};
+use wcet_hardware::machine::{ClassCost, Follow, Issue, Machine};
 
 /// When an instruction was fetched, issued, and left execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,6 +19,8 @@ pub struct Work {
     reads: u64,
     writes: u64,
     control: Control,
+    /// How the next instruction can be fetched.
+    follow: Follow,
     /// Each access of its fetch: cycles, and whether it needs the bus.
     fetch: Vec<(u64, bool)>,
     first_line: u64,
@@ -37,6 +39,13 @@ impl Work {
             reads: step.reads,
             writes: step.writes,
             control: step.control,
+            follow: match step.control {
+                Control::None => Follow::Straight,
+                control => {
+                    let branch = &hierarchy.machine().branch;
+                    branch.follow(step.transfer, step.address, control == Control::Taken)
+                }
+            },
             fetch: fetches.iter().map(|answer| (answer.cycles, !answer.near)).collect(),
             first_line: step.address / size,
             last_line: (step.address + step.length.max(1) - 1) / size,
@@ -181,13 +190,14 @@ impl<'a> Pipeline<'a> {
     /// Whether a control transfer before the next instruction, if there is one, lets its fetch start.
     fn redirected(&self, now: u64) -> bool {
         let Some(before) = self.fetched.checked_sub(1) else { return true };
-        let total = match self.work[before].control {
-            Control::None => return true,
-            Control::Taken => self.machine.branch.taken,
-            Control::NotTaken => self.machine.branch.not_taken,
-        };
-        let refill = total - 1 - self.machine.fetch_hit() - self.machine.pipeline.front;
-        before < self.issued && self.times[before].left + refill <= now
+        match self.work[before].follow {
+            Follow::Straight => true,
+            Follow::Foreseen(cycles) => self.times[before].fetched + cycles <= now,
+            Follow::Refill(total) => {
+                let refill = total - 1 - self.machine.fetch_hit() - self.machine.pipeline.front;
+                before < self.issued && self.times[before].left + refill <= now
+            }
+        }
     }
 
     fn issue(&mut self, now: u64) {

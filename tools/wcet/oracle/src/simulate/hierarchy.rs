@@ -51,6 +51,15 @@ impl Hierarchy {
         }
     }
 
+    pub(crate) fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// Whether a line that may be fetched ahead is: the contract leaves that open.
+    pub(crate) fn fetches_ahead(&mut self) -> bool {
+        draw(&mut self.random) & 1 == 0
+    }
+
     pub fn line(&self) -> u64 {
         self.machine.line()
     }
@@ -85,7 +94,9 @@ impl Hierarchy {
             missed.push(index);
         }
         answer.near = answer.asked.first().is_some_and(|(_, hit)| *hit);
-        answer.cycles = source.map_or(self.machine.memory.latency, |index| self.machine.caches[index].latency);
+        let memory = &self.machine.memory;
+        let beyond = if usage == Use::Write { memory.write } else { memory.latency };
+        answer.cycles = source.map_or(beyond, |index| self.machine.caches[index].latency);
         for index in missed {
             answer.cycles += self.fill(usage, index, line);
         }
@@ -112,12 +123,7 @@ impl Hierarchy {
                 *pointer = way + 1;
                 way
             }
-            Policy::Random => {
-                *random ^= *random << 13;
-                *random ^= *random >> 7;
-                *random ^= *random << 17;
-                (*random >> 11) as usize % cache_ways(cache.ways, cache.locked_ways)
-            }
+            Policy::Random => draw(random) as usize % cache_ways(cache.ways, cache.locked_ways),
         };
         let set = &mut self.caches[index][(line % cache.sets) as usize];
         if set.load(line, victim) {
@@ -139,6 +145,14 @@ impl Hierarchy {
             }
         }
     }
+}
+
+/// The next number of a generator.
+fn draw(random: &mut u64) -> u64 {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    *random >> 11
 }
 
 fn pinned(cache: &Cache, line: u64) -> bool {

@@ -65,8 +65,13 @@ pub fn machine(random: &mut Random) -> Machine {
             front,
             queue: 1 + random.below_u64(10),
         },
-        branch: Branch { taken: least + random.below_u64(6), not_taken: least + random.below_u64(3) },
-        memory: Memory { latency: 20 },
+        branch: Branch {
+            taken: least + random.below_u64(6),
+            not_taken: least + random.below_u64(3),
+            foreseen: random.one_in(2).then(|| random.below_u64(2 + front)),
+            ahead: if random.one_in(2) { random.below_u64(2 * LINE) } else { 0 },
+        },
+        memory: Memory { latency: 20, write: 20 },
         caches,
         regions: Vec::new(),
         classes: BTreeMap::new(),
@@ -75,6 +80,10 @@ pub fn machine(random: &mut Random) -> Machine {
     };
     if !machine.caches.is_empty() {
         machine.memory.latency += random.below_u64(60);
+        if random.one_in(2) {
+            let slowest = machine.caches.iter().map(|cache| cache.latency).max().unwrap_or(1);
+            machine.memory.write = slowest + random.below_u64(machine.memory.latency - slowest);
+        }
     }
     if random.one_in(3) {
         let range = (LINE * 14, LINE * 15 - 1);

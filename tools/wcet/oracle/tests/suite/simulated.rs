@@ -1,7 +1,7 @@
 //! Times that can be told by hand from the contract or that the thesis tells, on the shipped machines.
 
 use std::path::PathBuf;
-use wcet_hardware::machine::{Class, Machine};
+use wcet_hardware::machine::{Class, Machine, Transfer};
 use wcet_oracle::simulate::{observe, Control, DataAccess, Pointer, Region, Simulator, Step};
 
 fn machine(name: &str) -> Machine {
@@ -17,6 +17,7 @@ fn code(parts: &[(Class, u64, u64)]) -> Vec<Step> {
         class,
         reads,
         writes,
+        transfer: if class == Class::Branch { Transfer::Unknown } else { Transfer::None },
         control: if class == Class::Branch { Control::NotTaken } else { Control::None },
         memory: match class {
             Class::Load | Class::Store => vec![DataAccess { address: 0x8000, write: class == Class::Store }],

@@ -1,7 +1,7 @@
 //! Random programs, random paths through them, and the traces of those.
 
 use crate::random::{Random, LINE};
-use wcet_hardware::machine::{Class, Machine};
+use wcet_hardware::machine::{Class, Machine, Transfer};
 use wcet_hardware::pipeline::{Access, Block, Edge, Instruction, Kind, Left, Program, Scope, Sets, Target};
 use wcet_oracle::simulate::{Control, DataAccess, Step};
 
@@ -27,7 +27,8 @@ fn instruction(random: &mut Random, machine: &Machine, address: u64, sort: Sort)
     let common = [Class::Alu, Class::Alu, Class::Alu, Class::Load, Class::Load, Class::Store];
     if sort.plain && !random.one_in(12) {
         let (length, class, data) = (sort.lengths.0, Class::Alu, Vec::new());
-        return Instruction { address, length, class, reads: 0, writes: 0, surely_writes: 0, transfers: false, data };
+        let transfer = Transfer::None;
+        return Instruction { address, length, class, reads: 0, writes: 0, surely_writes: 0, transfer, data };
     }
     let class = if random.one_in(8) { random.pick(&classes) } else { random.pick(&common) };
     let accesses = match class {
@@ -58,7 +59,7 @@ fn instruction(random: &mut Random, machine: &Machine, address: u64, sort: Sort)
         reads: register(random) | if random.one_in(2) { register(random) } else { 0 },
         writes,
         surely_writes: if sort.vague && random.one_in(3) { 0 } else { writes },
-        transfers: false,
+        transfer: Transfer::None,
         data,
     }
 }
@@ -77,17 +78,17 @@ pub fn program(random: &mut Random, machine: &Machine, sort: Sort) -> Program {
             block.instructions.push(next);
             if sort.vague && random.one_in(12) {
                 let mut inside = instruction(random, machine, address, Sort { plain: true, ..sort });
-                (inside.class, inside.transfers, inside.data) = (Class::Branch, true, Vec::new());
+                (inside.class, inside.transfer, inside.data) = (Class::Branch, transfer(random, address), Vec::new());
                 address += inside.length;
                 block.instructions.push(inside);
             }
         }
-        let inside = block.instructions.last().is_some_and(|last| last.transfers);
+        let inside = block.instructions.last().is_some_and(|last| last.transfer != Transfer::None);
         let branches = number + 1 == count || inside || random.one_in(2);
         if branches {
             let reads = 1 << random.below_u64(6);
             let (class, length) = (Class::Branch, sort.lengths.0);
-            let (writes, surely_writes, transfers, data) = (0, 0, true, Vec::new());
+            let (writes, surely_writes, transfer, data) = (0, 0, transfer(random, address), Vec::new());
             block.instructions.push(Instruction {
                 address,
                 length,
@@ -95,7 +96,7 @@ pub fn program(random: &mut Random, machine: &Machine, sort: Sort) -> Program {
                 reads,
                 writes,
                 surely_writes,
-                transfers,
+                transfer,
                 data,
             });
             address += length;
@@ -117,6 +118,12 @@ pub fn program(random: &mut Random, machine: &Machine, sort: Sort) -> Program {
         program.scopes.push(Scope { nodes: (first..=last).collect() });
     }
     program
+}
+
+/// Where a transfer leads does not matter to the caches: its target is fetched by the instruction there.
+fn transfer(random: &mut Random, address: u64) -> Transfer {
+    let to = address - 100 + random.below_u64(200);
+    random.pick(&[Transfer::Unknown, Transfer::Always(to), Transfer::When(to), Transfer::When(to)])
 }
 
 /// A random path as the edges it takes.
@@ -173,6 +180,7 @@ pub fn trace(random: &mut Random, program: &Program, path: &[usize], data: u64) 
                 class: instruction.class,
                 reads: instruction.reads,
                 writes: instruction.surely_writes | if random.one_in(2) { instruction.writes } else { 0 },
+                transfer: instruction.transfer,
                 control: Control::None,
                 memory: Vec::new(),
                 forgets: false,
@@ -199,10 +207,10 @@ pub fn trace(random: &mut Random, program: &Program, path: &[usize], data: u64) 
                 }
             }
             let last = instruction == &program.blocks[block].instructions[program.blocks[block].instructions.len() - 1];
-            if instruction.transfers && !last {
+            if instruction.transfer != Transfer::None && !last {
                 // A conditional transfer inside a block goes on to the next instruction, if it does anything.
                 step.control = random.pick(&[Control::None, Control::NotTaken, Control::Taken]);
-            } else if instruction.transfers {
+            } else if instruction.transfer != Transfer::None {
                 let taken = path.get(number).map(|edge| program.edges[*edge].left);
                 step.control = if taken == Some(Left::NotTaken) { Control::NotTaken } else { Control::Taken };
             }

@@ -9,11 +9,11 @@ use wcet_binary::lift::Instruction;
 use wcet_binary::load::Architecture;
 use wcet_flow::context::{EdgeId, EdgeKind, Expanded, LoopId, NodeId};
 use wcet_hardware::cache::Scope;
-use wcet_hardware::machine::Machine;
+use wcet_hardware::machine::{Machine, Transfer};
 use wcet_hardware::pipeline::{Block, Edge, Left, Program};
 
 use crate::ipet::access::{Accesses, Targets};
-use crate::ipet::class::{sort, transfers, Sort};
+use crate::ipet::class::{sort, transfer, Sort};
 use crate::ipet::error::{Error, Problem};
 use crate::ipet::live::Live;
 use crate::ipet::registers::{used, Used};
@@ -35,7 +35,7 @@ pub struct Model {
 struct Known {
     sort: Sort,
     used: Used,
-    transfers: bool,
+    transfer: Transfer,
 }
 
 impl Model {
@@ -77,7 +77,7 @@ impl Model {
                         reads: known.used.reads,
                         writes: known.used.writes,
                         surely_writes: known.used.surely_writes,
-                        transfers: known.transfers,
+                        transfer: known.transfer,
                         data: accesses.of(node, number, instruction, known.sort, strides.as_ref()),
                     }),
                     Err(error) => {
@@ -135,13 +135,13 @@ fn describe(architecture: Architecture, instruction: &Instruction, place: String
     let address = instruction.address;
     let error = |problem| Error { address, place: place.clone(), problem };
     let sort = sort(architecture, instruction).map_err(|why| error(Problem::Class(why)))?;
-    let transfers = transfers(instruction, sort.class);
-    Ok(Known { sort, used: used(architecture, instruction), transfers })
+    let transfer = transfer(instruction, sort.class);
+    Ok(Known { sort, used: used(architecture, instruction), transfer })
 }
 
 /// How a block is left by an edge.
 fn left(expanded: &Expanded<'_>, program: &Program, block: usize, edge: &wcet_flow::context::Edge) -> Left {
-    if !program.blocks[block].instructions.last().is_some_and(|last| last.transfers) {
+    if program.blocks[block].instructions.last().is_none_or(|last| last.transfer == Transfer::None) {
         return Left::Fall;
     }
     // A call into another privilege, or a jump to the next instruction, goes on there by a transfer.

@@ -6,10 +6,10 @@ mod x86;
 
 pub(crate) use x86::decode;
 
-use wcet_binary::lift::il::Flow;
+use wcet_binary::lift::il::{Flow, Target};
 use wcet_binary::lift::Instruction;
 use wcet_binary::load::Architecture;
-use wcet_hardware::machine::Class;
+use wcet_hardware::machine::{Class, Transfer};
 
 /// What the machine does with an instruction, apart from its registers and its described accesses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +42,15 @@ pub fn sort(architecture: Architecture, instruction: &Instruction) -> Result<Sor
     }
 }
 
-/// Whether an instruction transfers control, perhaps.
-pub fn transfers(instruction: &Instruction, class: Class) -> bool {
+/// How an instruction transfers control.
+pub fn transfer(instruction: &Instruction, class: Class) -> Transfer {
     let leaves = matches!(class, Class::Branch | Class::SystemCall | Class::ExceptionReturn | Class::ExceptionEntry);
-    leaves || class == Class::VmEntry || instruction.flow != Flow::Next
+    match instruction.flow {
+        Flow::Jump { to: Target::Direct(to), when } | Flow::Call { to: Target::Direct(to), when } => match when {
+            None => Transfer::Always(to),
+            Some(_) => Transfer::When(to),
+        },
+        Flow::Next if !leaves && class != Class::VmEntry => Transfer::None,
+        _ => Transfer::Unknown,
+    }
 }
