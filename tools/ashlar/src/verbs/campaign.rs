@@ -34,6 +34,8 @@ enum Work {
     Differential,
     /// The programs of the timing analysis's set for each of their targets, in an order that the seed gives.
     Timing,
+    /// The programs of that set on a core's Verilog, which is fetched and compiled.
+    CoreTiming,
     /// Programs made to mislead the timing analysis, so many for each instruction set.
     AdversarialTiming,
 }
@@ -136,6 +138,12 @@ const CAMPAIGNS: &[Campaign] = &[
         items: 500,
         work: Work::AdversarialTiming,
     },
+    Campaign {
+        name: "timing-core",
+        about: "every program of that set takes no longer on the Verilog of a RISC-V core than its bound",
+        items: 0,
+        work: Work::CoreTiming,
+    },
 ];
 
 /// The text for a boot in which a signal ended the emulator, which some random states of a guest's processor cause.
@@ -232,6 +240,10 @@ fn one_shard(
         Work::Timing => {
             let tool = COMPARISON.ready(project, output)?;
             by_tool(Command::new(tool).args(["--json", "--jobs", "1"]), seed, shard, &path, project)?
+        }
+        Work::CoreTiming => {
+            let tool = COMPARISON.ready(project, output)?;
+            by_tool(Command::new(tool).args(["--json", "--jobs", "1", "--core"]), seed, shard, &path, project)?
         }
         Work::AdversarialTiming => {
             let tool = COMPARISON.ready(project, output)?;

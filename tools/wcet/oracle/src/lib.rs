@@ -2,10 +2,11 @@
 //!
 //! [`adversarial`] writes programs that are meant to mislead it.
 //! [`simulate`] is the machine of a machine file, written apart from the analysis. [`measure`] runs compiled programs and
-//! counts, [`compare`] holds their bounds against the counts, and [`observe`] replays traces of the booted kernel.
+//! counts, [`core`] runs them on the Verilog of a processor, [`compare`] holds their bounds against the counts, and [`observe`] replays traces of the booted kernel.
 
 pub mod adversarial;
 pub mod compare;
+pub mod core;
 pub mod measure;
 pub mod observe;
 pub mod simulate;

@@ -50,6 +50,9 @@ struct Cli {
     /// Takes so many generated programs for each instruction set, from `--seed` on, instead of the set.
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["programs", "page", "rows"])]
     adversarial: Option<usize>,
+    /// Runs the set on the Verilog of a core, which is fetched and compiled, instead of the targets that emulators run.
+    #[arg(long, conflicts_with_all = ["target", "page", "rows", "adversarial"])]
+    core: bool,
     /// Programs that are analysed at a time.
     #[arg(long, value_name = "NUMBER", default_value_t = 2)]
     jobs: usize,
@@ -73,7 +76,11 @@ fn run(cli: &Cli) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let rows = if cli.rows.is_empty() { measured(cli)? } else { told(&cli.rows)? };
     print(cli, &rows)?;
     if let Some(path) = &cli.record {
-        let campaign = if cli.adversarial.is_some() { "timing-adversarial" } else { "timing" };
+        let campaign = match cli {
+            Cli { core: true, .. } => "timing-core",
+            Cli { adversarial: Some(_), .. } => "timing-adversarial",
+            _ => "timing",
+        };
         record(campaign, &rows, cli.seed, cli.shard.unwrap_or(Shard::ALL)).write(path)?;
     }
     Ok(rows.iter().flat_map(Row::faults).collect())
@@ -135,8 +142,8 @@ fn work(cli: &Cli) -> Result<Vec<(Subject, Target)>, Box<dyn std::error::Error>>
         return Ok(seeds.flat_map(each).collect());
     }
     let wanted = programs()?.into_iter().filter(|one| cli.programs.is_empty() || cli.programs.contains(&one.name));
-    let targets =
-        || Target::ALL.into_iter().filter(|target| cli.target.as_ref().is_none_or(|one| one == target.name()));
+    let all: &[Target] = if cli.core { &[Target::RiscV32Core] } else { &Target::ALL };
+    let targets = || all.iter().copied().filter(|target| cli.target.as_ref().is_none_or(|one| one == target.name()));
     let each = |program: Program| targets().map(move |target| (Subject::OfTheSet(program.clone()), target)).collect();
     Ok(wanted.flat_map::<Vec<_>, _>(each).collect())
 }
@@ -176,6 +183,14 @@ fn measured(cli: &Cli) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
     Ok(done.into_iter().map(|(_, row)| row).collect::<Result<Vec<Row>, _>>()?)
 }
 
+/// How many times a bound is what was observed, ascending, of the rows that have both.
+fn tightness(rows: &[Row]) -> Vec<f64> {
+    let ratio = |row: &Row| Some(row.bound? as f64 / row.observed.filter(|observed| *observed > 0)? as f64);
+    let mut all: Vec<f64> = rows.iter().filter_map(ratio).collect();
+    all.sort_by(f64::total_cmp);
+    all
+}
+
 fn print(cli: &Cli, rows: &[Row]) -> Result<(), Box<dyn std::error::Error>> {
     let text = page(rows);
     if cli.json {
@@ -185,6 +200,10 @@ fn print(cli: &Cli, rows: &[Row]) -> Result<(), Box<dyn std::error::Error>> {
         std::fs::write(path, text)?;
     } else {
         println!("{text}");
+    }
+    let tightness = tightness(rows);
+    if let Some(middle) = tightness.get(tightness.len() / 2) {
+        eprintln!("cycles: {} programs, the bound in the middle {middle:.2} times what was observed", tightness.len());
     }
     let sum = Sum::of(rows);
     eprintln!(

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
+use crate::core;
 use crate::measure::build::{build, Target};
 use crate::measure::set::Program;
 use crate::measure::subject::{measure, MeasuredLoop, COPIES, ENTRY};
@@ -135,9 +136,13 @@ pub fn compare(program: &Program, target: Target, into: &Path, timeout: Duration
     let machine = wcet_paths::analysis::load_machine(None, &path.to_string_lossy(), &[])
         .map_err(|errors| unusable(errors.into_iter().map(|error| error.message).collect::<Vec<_>>().join("; ")))?;
     let file = build(program, target, into).map_err(wrong)?;
-    let measured = measure(&file, Some(&machine.machine)).map_err(wrong)?;
     let data =
         std::fs::read(&file).map_err(|cause| wrong(crate::measure::Error::Read { path: file.clone(), cause }))?;
+    let is_core = target == Target::RiscV32Core;
+    let mut measured = measure(&file, (!is_core).then_some(&machine.machine)).map_err(wrong)?;
+    if is_core {
+        measured.cycles = core::cycles(&file, &data).map_err(wrong)?.into_iter().max();
+    }
     let copies = if measured.split.is_some() { COPIES } else { 0 };
     let request = Request {
         file: file.to_string_lossy().into_owned(),

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use wcet_binary::load::Architecture;
 
+use crate::core;
 use crate::measure::set::{directory, Program};
 use crate::measure::Error;
 
@@ -17,6 +18,8 @@ pub enum Target {
     ArmSize,
     RiscV64Speed,
     RiscV32Size,
+    /// For the core whose Verilog is run ([`crate::core`]); not among all targets, since that must be fetched.
+    RiscV32Core,
 }
 
 impl Target {
@@ -34,7 +37,7 @@ impl Target {
             Target::X86Speed | Target::X86Size => Architecture::X86_64,
             Target::ArmSpeed | Target::ArmSize => Architecture::Arm,
             Target::RiscV64Speed => Architecture::RiscV64,
-            Target::RiscV32Size => Architecture::RiscV32,
+            Target::RiscV32Size | Target::RiscV32Core => Architecture::RiscV32,
         }
     }
 
@@ -47,12 +50,14 @@ impl Target {
             Target::ArmSize => "armv6-Os",
             Target::RiscV64Speed => "rv64-O2",
             Target::RiscV32Size => "rv32-Os",
+            Target::RiscV32Core => "rv32-core",
         }
     }
 
     /// The machine file for its bounds.
     pub fn machine(self) -> &'static str {
         match self.architecture() {
+            _ if self == Target::RiscV32Core => "vexriscv",
             Architecture::X86_64 => "x86-inorder",
             Architecture::Arm => "arm1136-kzm",
             Architecture::RiscV64 | Architecture::RiscV32 => "riscv-inorder",
@@ -80,6 +85,9 @@ impl Target {
             Target::RiscV64Speed => &["-O2", "-march=rv64imac", "-mabi=lp64", "-msmall-data-limit=0"],
             // As firmware is compiled for size, with common code to save registers.
             Target::RiscV32Size => &["-Os", "-march=rv32imac", "-mabi=ilp32", "-msmall-data-limit=0", "-msave-restore"],
+            Target::RiscV32Core => {
+                &["-O2", "-march=rv32im_zicsr_zifencei", "-mabi=ilp32", "-msmall-data-limit=0", "-Wl,--wrap=entry"]
+            }
         }
     }
 }
@@ -107,7 +115,11 @@ pub fn build(program: &Program, target: Target, into: &Path) -> Result<PathBuf, 
     let compiler = target.compiler();
     let mut command = Command::new(compiler);
     command.args(target.options()).args(OPTIONS).arg("-o").args([&file, &program.source]);
-    command.arg(directory().join("runtime.c")).arg("-lgcc");
+    command.arg(directory().join("runtime.c"));
+    if target == Target::RiscV32Core {
+        command.arg(core::start_file());
+    }
+    command.arg("-lgcc");
     let output = command.output().map_err(|cause| Error::Missing { program: compiler.to_string(), cause })?;
     if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
