@@ -20,7 +20,7 @@ impl std::fmt::Display for Place {
 /// A message of one of the driver's protocols: index of the protocol, index of the message.
 pub type Message = (usize, usize);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Op {
     Assign(Var, Expr),
     /// The variable may have any value from here.

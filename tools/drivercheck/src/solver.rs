@@ -2,6 +2,7 @@
 //!
 //! A solver that had to be killed answers `Unknown` to the question at which that happened; the next one gets a new solver.
 
+use crate::abstraction::parts;
 use crate::conditions::{independent, substituted};
 use crate::expr::{Expr, Node, Op, Var};
 use crate::hash::HashMap;
@@ -29,6 +30,8 @@ pub struct Solver {
     pub questions: usize,
     /// Query cache: checks of one driver ask the same again and again.
     pub known: HashMap<Question, Option<bool>>,
+    /// Post-images of parts of edges, which checks of one driver have in common.
+    pub parts: parts::Known,
     /// Answers about conditions, in order, and values with which some could hold together: most questions have such an
     /// answer already.
     answers: HashMap<Vec<Expr>, bool>,
@@ -70,15 +73,18 @@ impl Solver {
             session: session()?,
             questions: 0,
             known: HashMap::default(),
+            parts: parts::Known::default(),
             answers: HashMap::default(),
             examples: VecDeque::new(),
             texts: HashMap::default(),
         })
     }
 
-    /// Drops what is known of expressions: those of another thread are others. What is known of texts stays.
+    /// Drops what is known of expressions: those of another thread are others. What is known of texts stays. Abstractions
+    /// that were made before must not be used any more.
     pub fn forget_expressions(&mut self) {
         self.known.clear();
+        self.parts = parts::Known::default();
         self.answers.clear();
         self.examples.clear();
     }

@@ -23,7 +23,7 @@ pub struct Space {
     pub seed: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy)]
 pub struct State {
     pub node: u32,
     /// Number of the components' states.
@@ -55,7 +55,7 @@ pub enum Found {
 enum Pass {
     /// The step that is wrong, and whether it was reached is for the abstraction to say; otherwise where it leads.
     Error(usize),
-    To(Rc<[u32]>),
+    To(Vec<u32>),
 }
 
 /// The components' states, numbered.
@@ -163,7 +163,8 @@ impl Space {
         Pass::To(now.into_iter().map(|states| vectors.number(states)).collect())
     }
 
-    /// Explores breadth first, until `is_error` holds before a step.
+    /// Explores breadth first, until `is_error` holds before a step; it never does before one that only changes or tests
+    /// variables.
     pub fn explore(
         &mut self,
         program: &Program,
@@ -179,7 +180,12 @@ impl Space {
             states: vectors.number((0..self.components.len()).map(|one| self.abstracted(one, 0)).collect()),
             known: self.abstraction.nothing(program.entry),
         };
-        let mut numbers: HashMap<State, u32> = HashMap::from_iter([(first, 0)]);
+        // A valuation is of one node.
+        let key = |known: Known, states: u32| u64::from(known) << 32 | u64::from(states);
+        let mut numbers: HashMap<u64, u32> = HashMap::from_iter([(key(first.known, first.states), 0)]);
+        let is_quiet = |op: &Op| matches!(op, Op::Assign(..) | Op::Havoc(_) | Op::Assume(_) | Op::Show(_));
+        let quiet: Vec<bool> =
+            program.edges.iter().map(|edge| edge.steps.iter().all(|step| is_quiet(&step.op))).collect();
         // By edge, states before, and steps that can be reached.
         let mut passes: HashMap<(u32, u32, u32), Pass> = HashMap::default();
         let mut graph = Graph { states: vec![first], parents: vec![None], ..Graph::default() };
@@ -189,23 +195,26 @@ impl Space {
             for &edge in &out[state.node as usize] {
                 let own = &program.edges[edge];
                 let post = self.abstraction.post(solver, program, edge, state.known)?;
-                let key = (edge as u32, state.states, post.reached as u32);
-                let pass = passes
-                    .entry(key)
-                    .or_insert_with(|| self.pass(&mut vectors, state.states, &own.steps[..post.reached], is_error));
-                let to = match pass {
-                    Pass::Error(number) => {
-                        let mut path = graph.path(at);
-                        path.push(edge);
-                        return Ok(Found::Error(path, *number));
+                let to = if quiet[edge] {
+                    std::slice::from_ref(&state.states)
+                } else {
+                    let pass = passes
+                        .entry((edge as u32, state.states, post.reached as u32))
+                        .or_insert_with(|| self.pass(&mut vectors, state.states, &own.steps[..post.reached], is_error));
+                    match pass {
+                        Pass::Error(number) => {
+                            let mut path = graph.path(at);
+                            path.push(edge);
+                            return Ok(Found::Error(path, *number));
+                        }
+                        Pass::To(to) => to,
                     }
-                    Pass::To(to) => to,
                 };
                 for known in &post.after {
-                    for states in to.iter() {
-                        let state = State { node: own.to as u32, states: *states, known: *known };
+                    for states in to {
                         let fresh = graph.states.len() as u32;
-                        let number = *numbers.entry(state).or_insert(fresh);
+                        let number = *numbers.entry(key(*known, *states)).or_insert(fresh);
+                        let state = State { node: own.to as u32, states: *states, known: *known };
                         if number == fresh {
                             graph.states.push(state);
                             graph.parents.push(Some((at as u32, edge as u32)));

@@ -2,6 +2,7 @@
 
 pub mod block;
 pub mod explore;
+pub mod parts;
 pub mod predicates;
 #[cfg(test)]
 mod tests;

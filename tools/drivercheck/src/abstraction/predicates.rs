@@ -4,14 +4,15 @@
 //! each valuation and cached until a predicate is added that matters on the edge.
 
 use crate::abstraction::block::Block;
-use crate::abstraction::valuation::{Scope, Valuation};
+use crate::abstraction::parts::Parts;
+use crate::abstraction::valuation::Valuation;
 use crate::expr::{Expr, Var};
 use crate::hash::{HashMap, HashSet};
 use crate::program::{Op, Program};
 use crate::solver::{Solver, SolverError};
 use std::rc::Rc;
 
-/// A valuation of the predicates of a node, by number.
+/// A valuation of the predicates of a node, by number; those of other nodes have other numbers.
 pub type Known = u32;
 
 /// The abstract post-image of a valuation under an edge.
@@ -29,7 +30,28 @@ struct Edge {
     predicates: Vec<usize>,
     /// Of a program whose edges are whole paths, once it was asked for.
     block: Option<Block>,
-    done: HashMap<Known, Rc<Post>>,
+    /// Of any other program, once it was asked for.
+    parts: Option<Parts>,
+    slots: Slots,
+    /// Its place among the edges that leave its node.
+    place: usize,
+    /// How many predicates were added that matter on it: post-images that were computed with fewer are void.
+    version: usize,
+}
+
+/// Where the predicates of its ends are among those of the edge, as of a version.
+#[derive(Default)]
+struct Slots {
+    version: Option<usize>,
+    before: Vec<Option<usize>>,
+    behind: Vec<Option<usize>>,
+}
+
+/// A valuation at a node.
+struct Numbered {
+    valuation: Rc<[u8]>,
+    /// By place of the edge: its post-image, with the edge's version then.
+    posts: Vec<Option<(usize, Rc<Post>)>>,
 }
 
 #[derive(Default)]
@@ -40,26 +62,32 @@ pub struct Abstraction {
     at: Vec<Vec<usize>>,
     edges: Vec<Edge>,
     is_joined: bool,
-    numbers: HashMap<Rc<[u8]>, Known>,
-    valuations: Vec<Rc<[u8]>>,
+    /// By node: how many edges leave it, and the numbers of its valuations.
+    leaving: Vec<usize>,
+    numbers: Vec<HashMap<Rc<[u8]>, Known>>,
+    all: Vec<Numbered>,
 }
 
 impl Abstraction {
     pub fn new(program: &Program) -> Self {
         let live = program.live();
+        let mut leaving = vec![0; program.nodes];
         let edge = |edge: &crate::program::Edge| {
             let mut vars = live[edge.from].clone();
             vars.extend(edge.steps.iter().filter_map(|step| match step.op {
                 Op::Assign(var, _) | Op::Havoc(var) => Some(var),
                 _ => None,
             }));
-            Edge { vars, ..Edge::default() }
+            leaving[edge.from] += 1;
+            Edge { vars, place: leaving[edge.from] - 1, ..Edge::default() }
         };
         let edges = program.edges.iter().map(edge).collect();
         Abstraction {
             edges,
             is_joined: program.is_joined,
             at: vec![Vec::new(); program.nodes],
+            leaving,
+            numbers: vec![HashMap::default(); program.nodes],
             live,
             ..Abstraction::default()
         }
@@ -88,8 +116,11 @@ impl Abstraction {
         }
         for edge in &mut self.edges {
             if vars.iter().all(|var| edge.vars.contains(var)) {
+                if let Some(parts) = &mut edge.parts {
+                    parts.add(edge.predicates.len(), &vars);
+                }
                 edge.predicates.push(index);
-                edge.done.clear();
+                edge.version += 1;
             }
         }
         true
@@ -98,18 +129,24 @@ impl Abstraction {
     /// The valuation in which every predicate is unknown.
     pub fn nothing(&mut self, node: usize) -> Known {
         let none = vec![0; self.at[node].len()];
-        self.number(none)
+        self.number(node, none)
     }
 
-    fn number(&mut self, valuation: Valuation) -> Known {
-        let valuation: Rc<[u8]> = valuation.into();
-        if let Some(known) = self.numbers.get(&valuation) {
+    fn number(&mut self, node: usize, valuation: Valuation) -> Known {
+        if let Some(known) = self.numbers[node].get(&*valuation) {
             return *known;
         }
-        let fresh = self.valuations.len() as Known;
-        self.valuations.push(valuation.clone());
-        self.numbers.insert(valuation, fresh);
+        let valuation: Rc<[u8]> = valuation.into();
+        let fresh = self.all.len() as Known;
+        self.all.push(Numbered { valuation: valuation.clone(), posts: vec![None; self.leaving[node]] });
+        self.numbers[node].insert(valuation, fresh);
         fresh
+    }
+
+    fn keep(&mut self, edge: usize, known: Known, post: Post) -> Rc<Post> {
+        let (post, Edge { place, version, .. }) = (Rc::new(post), &self.edges[edge]);
+        self.all[known as usize].posts[*place] = Some((*version, post.clone()));
+        post
     }
 
     /// The abstract post-image.
@@ -120,49 +157,47 @@ impl Abstraction {
         edge: usize,
         known: Known,
     ) -> Result<Rc<Post>, SolverError> {
-        if let Some(post) = self.edges[edge].done.get(&known) {
+        let Edge { place, version, .. } = &self.edges[edge];
+        if let Some((_, post)) = self.all[known as usize].posts[*place].as_ref().filter(|(then, _)| then == version) {
             return Ok(post.clone());
         }
         if self.is_joined {
             return self.post_joined(solver, program, edge, known);
         }
         let own = &program.edges[edge];
-        let numbers = self.edges[edge].predicates.clone();
-        let predicates: Vec<Expr> = numbers.iter().map(|index| self.predicates[*index]).collect();
-        // Every predicate kept at either end is relevant on the edge: a variable live behind it is live before it or set on it.
-        let slot = |index: &usize| numbers.binary_search(index).ok();
+        let mut parts = self.edges[edge].parts.take().unwrap_or_else(|| {
+            let mut parts = Parts::new(&own.steps);
+            for (slot, index) in self.edges[edge].predicates.iter().enumerate() {
+                parts.add(slot, &self.predicates[*index].vars());
+            }
+            parts
+        });
+        let mut slots = std::mem::take(&mut self.edges[edge].slots);
+        let Edge { predicates: numbers, version, .. } = &self.edges[edge];
+        if slots.version != Some(*version) {
+            // Every predicate kept at either end is relevant on the edge: a variable live behind it is live before it or
+            // set on it.
+            let places = |node: usize| self.at[node].iter().map(|index| numbers.binary_search(index).ok()).collect();
+            slots = Slots { version: Some(*version), before: places(own.from), behind: places(own.to) };
+        }
         let mut first = vec![0; numbers.len()];
-        for (index, value) in std::iter::zip(&self.at[own.from], self.valuations[known as usize].iter()) {
-            if let Some(slot) = slot(index) {
-                first[slot] = *value;
+        for (slot, value) in std::iter::zip(&slots.before, self.all[known as usize].valuation.iter()) {
+            if let Some(slot) = slot {
+                first[*slot] = *value;
             }
         }
-        let scope = Scope { predicates: &predicates };
-        let (mut now, mut reached) = (vec![first], 0);
-        for step in &own.steps {
-            reached += 1;
-            let mut next = Vec::new();
-            for valuation in now {
-                next.extend(scope.step(solver, valuation, &step.op)?);
-            }
-            next.sort_unstable();
-            next.dedup();
-            now = next;
-            if now.is_empty() {
-                break;
-            }
-        }
-        let kept: Vec<Option<usize>> = self.at[own.to].iter().map(slot).collect();
+        let predicate = |slot: usize| self.predicates[numbers[slot]];
+        let image = parts.post(solver, &own.steps, &predicate, first)?;
         let mut after: Vec<Known> = Vec::new();
-        for valuation in now {
-            let number = self.number(kept.iter().map(|slot| slot.map_or(0, |slot| valuation[slot])).collect());
+        for valuation in image.after {
+            let number =
+                self.number(own.to, slots.behind.iter().map(|slot| slot.map_or(0, |slot| valuation[slot])).collect());
             if !after.contains(&number) {
                 after.push(number);
             }
         }
-        let post = Rc::new(Post { reached, after });
-        self.edges[edge].done.insert(known, post.clone());
-        Ok(post)
+        (self.edges[edge].parts, self.edges[edge].slots) = (Some(parts), slots);
+        Ok(self.keep(edge, known, Post { reached: image.reached, after }))
     }
 
     fn post_joined(
@@ -177,15 +212,13 @@ impl Abstraction {
             Some(block) => block,
             None => Block::new(&program.vars, &own.steps, solver)?,
         };
-        let before: Vec<(Expr, u8)> = std::iter::zip(&self.at[own.from], self.valuations[known as usize].iter())
+        let before: Vec<(Expr, u8)> = std::iter::zip(&self.at[own.from], self.all[known as usize].valuation.iter())
             .map(|(index, value)| (self.predicates[*index], *value))
             .collect();
         let behind: Vec<Expr> = self.at[own.to].iter().map(|index| self.predicates[*index]).collect();
         let passed = block.post(solver, &before, &behind)?;
-        let after = passed.after.into_iter().map(|valuation| self.number(valuation)).collect();
-        let post = Rc::new(Post { reached: passed.reached, after });
+        let after = passed.after.into_iter().map(|valuation| self.number(own.to, valuation)).collect();
         self.edges[edge].block = Some(block);
-        self.edges[edge].done.insert(known, post.clone());
-        Ok(post)
+        Ok(self.keep(edge, known, Post { reached: passed.reached, after }))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::block::Block;
 use super::explore::{Found, Space};
+use super::parts::Parts;
 use super::predicates::{Abstraction, Known};
 use super::valuation::{Scope, Valuation};
 use crate::expr::{self, constant, equal, not, truth, var, Expr};
@@ -71,6 +72,48 @@ fn an_edge_loses_no_values() {
             }
         }
     }
+}
+
+/// What is computed part by part is what one operation after the other makes of the whole, whichever predicates there are.
+#[test]
+fn parts_make_of_a_valuation_what_the_edge_makes_of_it() {
+    let x = var(0, 2);
+    let more = [vec![is(x, 1), less(x, plus(x, 1)), var(2, 1), is(var(1, 2), 2)], predicates()].concat();
+    let mut solver = Solver::new().expect("z3 is installed");
+    let all = operations();
+    let mut several = 0;
+    for (number, first) in all.iter().enumerate() {
+        for (second, third) in all.iter().flat_map(|second| all.iter().map(move |third| (second, third))) {
+            let steps =
+                program(&WIDTHS, &[(0, 1, &[first.clone(), second.clone(), third.clone()])]).edges.remove(0).steps;
+            // Four of nine, other ones each time, the last of which is added late.
+            let chosen: Vec<Expr> = (0..4).map(|index| more[(number + 2 * index) % more.len()]).collect();
+            let mut parts = Parts::new(&steps);
+            chosen.iter().enumerate().take(3).for_each(|(index, predicate)| parts.add(index, &predicate.vars()));
+            let mut both = |parts: &mut Parts, count: usize, before: Valuation| {
+                let predicates = &chosen[..count];
+                let (mut now, mut reached) = (vec![before.clone()], 0);
+                for step in &steps {
+                    reached += usize::from(!now.is_empty());
+                    let step = |one| Scope { predicates }.step(&mut solver, one, &step.op).expect("z3 answers");
+                    now = now.into_iter().flat_map(step).collect::<BTreeSet<_>>().into_iter().collect();
+                }
+                let image =
+                    parts.post(&mut solver, &steps, &|index| predicates[index], before.clone()).expect("z3 answers");
+                let ops = (first, second, third);
+                assert_eq!((image.reached, &image.after), (reached, &now), "{ops:?}, {predicates:?} in {before:?}");
+                several += usize::from(now.len() > 1);
+            };
+            for before in all_valuations(3).into_iter().step_by(5) {
+                both(&mut parts, 3, before);
+            }
+            parts.add(3, &chosen[3].vars());
+            for before in all_valuations(4).into_iter().step_by(13) {
+                both(&mut parts, 4, before);
+            }
+        }
+    }
+    assert!(several > 1000, "{several}");
 }
 
 #[test]
