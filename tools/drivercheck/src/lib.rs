@@ -28,6 +28,7 @@ mod syntax;
 #[cfg(test)]
 mod testing;
 pub mod transform;
+mod trial;
 
 use program::Place;
 

@@ -6,6 +6,7 @@ use crate::abstraction::parts;
 use crate::conditions::{independent, substituted};
 use crate::expr::{Expr, Node, Op, Var};
 use crate::hash::HashMap;
+use crate::trial;
 use smt::{Options, Session};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -36,11 +37,14 @@ pub struct Solver {
     /// answer already.
     answers: HashMap<Vec<Expr>, bool>,
     examples: VecDeque<Example>,
+    /// Conditions that contradict each other, in order, by the last of them: so does whatever includes them.
+    contradictions: HashMap<Expr, Vec<Vec<Expr>>>,
     /// By the text of a question, in which variables are numbered as they occur: checks of other drivers ask the same.
     texts: HashMap<String, Known>,
 }
 
-/// What was answered to a text: values in the order of the variables, or a core.
+/// What was answered to a text: values in the order of the variables, or a core, which is empty if it was not asked for or
+/// the solver was lost.
 #[derive(Clone)]
 enum Known {
     Sat(Vec<u64>),
@@ -76,6 +80,7 @@ impl Solver {
             parts: parts::Known::default(),
             answers: HashMap::default(),
             examples: VecDeque::new(),
+            contradictions: HashMap::default(),
             texts: HashMap::default(),
         })
     }
@@ -87,6 +92,7 @@ impl Solver {
         self.parts = parts::Known::default();
         self.answers.clear();
         self.examples.clear();
+        self.contradictions.clear();
     }
 
     pub fn process(&self) -> u32 {
@@ -101,7 +107,8 @@ impl Solver {
         if all.iter().any(|one| one.is_false()) {
             return Ok(false);
         }
-        let Some((all, _)) = substituted(all) else { return Ok(false) };
+        let Some((mut all, _)) = substituted(all) else { return Ok(false) };
+        all.sort_unstable();
         for group in independent(&all) {
             if !self.can_together(group)? {
                 return Ok(false);
@@ -114,6 +121,10 @@ impl Solver {
         if let Some(answer) = self.answers.get(&all) {
             return Ok(*answer);
         }
+        if self.has_contradiction(&all) {
+            self.answers.insert(all, false);
+            return Ok(false);
+        }
         let shows = |example: &mut Example| all.iter().all(|one| example.value(*one) == 1);
         if let Some(index) = self.examples.iter_mut().position(shows) {
             // The ones that are of use stay longest.
@@ -122,17 +133,36 @@ impl Solver {
             }
             return Ok(true);
         }
-        let answer = match self.check_together(&all, true, false)? {
+        let answer = match trial::find(&all) {
+            Some(values) => Answer::Sat(values),
+            None => self.check_together(&all, true, true)?,
+        };
+        let answer = match answer {
             Answer::Sat(values) => {
                 self.examples.push_front(Example { values, ..Example::default() });
                 self.examples.truncate(EXAMPLES);
                 true
             }
-            Answer::Unsat(_) => false,
+            Answer::Unsat(core) => {
+                // A core that is not whole would be wrong here, and is empty.
+                let core: Option<Vec<Expr>> = core.into_iter().map(|index| all.get(index).copied()).collect();
+                let mut core = core.unwrap_or_default();
+                core.sort_unstable();
+                if let Some(last) = core.last() {
+                    self.contradictions.entry(*last).or_default().push(core);
+                }
+                false
+            }
             Answer::Unknown => true,
         };
         self.answers.insert(all, answer);
         Ok(answer)
+    }
+
+    /// Whether conditions, in order, include some of which it is known that they contradict each other.
+    fn has_contradiction(&self, all: &[Expr]) -> bool {
+        let includes = |core: &Vec<Expr>| core.iter().all(|one| all.binary_search(one).is_ok());
+        all.iter().filter_map(|last| self.contradictions.get(last)).flatten().any(includes)
     }
 
     /// Whether conditions can hold together. With `model`, values of all their variables; with `core`, which contradict.
@@ -212,7 +242,8 @@ impl Solver {
             smt::Answer::Sat => Some(Known::Sat(Vec::new())),
             smt::Answer::Unsat if core => {
                 let names = self.session.core()?;
-                Some(Known::Unsat(names.iter().filter_map(|name| name.strip_prefix('c')?.parse().ok()).collect()))
+                let core: Option<Vec<usize>> = names.iter().map(|name| name.strip_prefix('c')?.parse().ok()).collect();
+                Some(Known::Unsat(core.unwrap_or_default()))
             }
             smt::Answer::Unsat => Some(Known::Unsat(Vec::new())),
             smt::Answer::Unknown => None,
@@ -362,5 +393,31 @@ mod tests {
         assert_eq!((values[&1], values[&2], solver.questions), (2, 2, 1));
         let wrong = [below(5, 3), not(below(6, 2)), not(below(5, 7))];
         assert!(matches!(solver.check(&wrong, true, false), Ok(Answer::Unsat(_))));
+    }
+
+    /// Which of some conditions can hold together, as all values say: with what was known before, and without.
+    #[test]
+    fn what_contradicts_is_a_contradiction() {
+        use crate::expr::Op;
+        use crate::testing::{is, less, plus, valuations};
+        const WIDTHS: [u32; 3] = [3, 3, 1];
+        let (x, y, flag) = (crate::expr::var(0, 3), crate::expr::var(1, 3), crate::expr::var(2, 1));
+        let product = crate::expr::binary(Op::Mul, x, y);
+        let odd = crate::expr::binary(Op::And, product, crate::expr::constant(1, 3));
+        let one = [less(x, y), less(y, x), flag, less(plus(x, 3), y), is(product, 6), is(odd, 1), less(product, x)];
+        let all: Vec<Expr> = one.iter().flat_map(|one| [*one, crate::expr::not(*one)]).collect();
+        let values = valuations(&WIDTHS);
+        let mut solver = Solver::new().expect("z3 is installed");
+        let mut random = testing::Random(3);
+        let (mut possible, mut impossible) = (0, 0);
+        for _ in 0..600 {
+            let some: Vec<Expr> = all.iter().copied().filter(|_| random.one_in(4)).collect();
+            let holds = |values: &Vec<u64>| some.iter().all(|one| one.evaluate(&|var| values[var as usize]) == 1);
+            let can = values.iter().any(holds);
+            assert_eq!(solver.can(&some).expect("z3 answers"), can, "{some:?}");
+            *if can { &mut possible } else { &mut impossible } += 1;
+        }
+        assert!(possible > 50 && impossible > 50, "{possible} can hold together, {impossible} cannot");
+        assert!(solver.questions < impossible / 2, "{} questions for {impossible}", solver.questions);
     }
 }
