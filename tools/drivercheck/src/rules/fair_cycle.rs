@@ -11,9 +11,12 @@ use crate::program::{Message, Op};
 use crate::rules::component::Component;
 use crate::rules::liveness::Demand;
 use crate::rules::safety::Context;
+use std::cell::RefCell;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, VecDeque};
 
+/// Components of which a cycle is looked for, beside the first that has one.
+const MOST_OTHERS: usize = 4;
 /// Moves that are tried as the start of a cycle.
 const MOST_GOALS: usize = 16;
 
@@ -36,6 +39,8 @@ struct Search<'a> {
     with_waits: bool,
     /// Every promise, with its component.
     promises: Vec<(usize, BTreeSet<Message>)>,
+    /// Cycles in other components than the first that has one.
+    others: RefCell<Vec<Lasso>>,
 }
 
 /// Whether the demand is open in some state that is stood for.
@@ -47,9 +52,16 @@ fn is_open(space: &Space, states: &[u16], demand: &Demand) -> bool {
     })
 }
 
-/// Cycles on which the demand stays open and which fairness does not exclude, without these edges of the program. More than one
-/// only for alternative cycles without AWAIT in the same component.
-pub fn find(context: &Context, space: &Space, graph: &Graph, demand: &Demand, without: &HashSet<usize>) -> Vec<Lasso> {
+/// Cycles on which the demand stays open and which fairness does not exclude.
+pub struct Cycles {
+    /// More than one only for alternative cycles without AWAIT in the same component.
+    pub first: Vec<Lasso>,
+    /// One of each of some other components.
+    pub others: Vec<Lasso>,
+}
+
+/// Looks for cycles, without these edges of the program.
+pub fn find(context: &Context, space: &Space, graph: &Graph, demand: &Demand, without: &HashSet<usize>) -> Cycles {
     let by_vector: Vec<bool> = graph.vectors.iter().map(|states| is_open(space, states, demand)).collect();
     let open = |state: usize| by_vector[graph.states[state].states as usize];
     let all_promises = |(index, one): (usize, &Component)| {
@@ -63,6 +75,7 @@ pub fn find(context: &Context, space: &Space, graph: &Graph, demand: &Demand, wi
         moves: vec![Vec::new(); graph.states.len()],
         with_waits: false,
         promises: space.components.iter().enumerate().flat_map(all_promises).collect(),
+        others: RefCell::default(),
     };
     let meets = |edge: usize| match demand {
         Demand::Await(message) => search.waits(edge).is_some_and(|messages| messages.contains(message)),
@@ -81,7 +94,7 @@ pub fn find(context: &Context, space: &Space, graph: &Graph, demand: &Demand, wi
         search.with_waits = true;
         search.among(&all)
     });
-    found.unwrap_or_default()
+    Cycles { first: found.unwrap_or_default(), others: search.others.into_inner() }
 }
 
 impl Search<'_> {
@@ -119,10 +132,20 @@ impl Search<'_> {
         // Components near the start first: their stems are short.
         let mut components = graph::cycles(&next, &|_| true);
         components.sort_unstable_by_key(|component| component.first().map(|index| states[*index]));
-        components.into_iter().find_map(|component| {
+        let mut first = None;
+        for component in components {
+            if first.is_some() && self.others.borrow().len() >= MOST_OTHERS {
+                break;
+            }
             let component: Vec<usize> = component.into_iter().map(|index| states[index]).collect();
-            self.inside(&component)
-        })
+            let found = self.inside(&component);
+            if first.is_none() {
+                first = found;
+            } else {
+                self.others.borrow_mut().extend(found.into_iter().flatten().next());
+            }
+        }
+        first
     }
 
     /// Fair cycles in a strongly connected part.

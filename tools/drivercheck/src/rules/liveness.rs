@@ -31,6 +31,25 @@ pub fn check(
     demand: &Demand,
     components: Vec<Component>,
 ) -> Result<Outcome, SolverError> {
+    let mut with_others = Some(false);
+    let first = refine(context, solver, demand, components.clone(), &mut with_others)?;
+    // What was learnt of other cycles saves rounds as a rule, but it may also be what makes the states too many.
+    if !matches!(first.verdict, Verdict::Unknown(_)) || with_others == Some(false) || context.is_late(solver) {
+        return Ok(first);
+    }
+    let second = refine(context, solver, demand, components, &mut None)?;
+    Ok(Outcome { refinements: first.refinements + second.refinements, ..second })
+}
+
+/// Refines until there is a verdict: where `with_others` is there, by several cycles in a round, and then it says whether
+/// there were any.
+fn refine(
+    context: &Context,
+    solver: &mut Solver,
+    demand: &Demand,
+    components: Vec<Component>,
+    with_others: &mut Option<bool>,
+) -> Result<Outcome, SolverError> {
     let program = context.program;
     let own = components.len();
     let mut space = Space::new(program, components, context.seed);
@@ -57,14 +76,23 @@ pub fn check(
                 return Ok(done(&space, refinements, LIMIT, Verdict::Unknown(reason)));
             }
         };
-        let lassos = fair_cycle::find(context, &space, &graph, demand, &without);
-        let Some(lasso) = choose(program, solver, &lassos)? else {
+        let cycles = fair_cycle::find(context, &space, &graph, demand, &without);
+        let Some(lasso) = choose(program, solver, &cycles.first)? else {
             let verdict = doubt.unwrap_or(Verdict::Proved);
             return Ok(done(&space, refinements, graph.states.len(), verdict));
         };
         refinements += 1;
         match judge(context, solver, &mut space, demand, lasso)? {
-            Judgement::Refined => {}
+            // What can be said of other cycles at once needs no further exploration.
+            Judgement::Refined => {
+                let Some(were_any) = with_others else { continue };
+                for other in &cycles.others {
+                    *were_any = true;
+                    let steps = feasibility::steps(program, &[&*other.stem, &*other.cycle].concat(), usize::MAX);
+                    let cycle = feasibility::steps(program, &other.cycle, usize::MAX).len();
+                    refute_behind(context, solver, &mut space, &steps, cycle)?;
+                }
+            }
             Judgement::Open(verdict, counting) => {
                 let known = without.len();
                 without.extend(counting);

@@ -1,7 +1,7 @@
 //! Fair cycles in small programs made by hand, with a protocol whose question must be answered and whose news may be owed.
 
 use super::component::{Protocols, WHOLE};
-use super::fair_cycle::{self, Lasso};
+use super::fair_cycle::{self, Cycles, Lasso};
 use super::liveness::Demand;
 use super::safety::{grant_guard, Context};
 use crate::abstraction::explore::{Found, Space};
@@ -40,7 +40,7 @@ state Asked timed fair
 }
 
 /// The fair cycles of a program, each of which must be a walk from the entry and back to where it begins.
-fn cycles(program: &Program, protocols: &Protocols, ending: &[Ending], demand: &Demand) -> Vec<Lasso> {
+fn cycles(program: &Program, protocols: &Protocols, ending: &[Ending], demand: &Demand) -> Cycles {
     let summarised = Summarised { program: program.clone(), heads: HashMap::default() };
     let context =
         Context { program, base: program, summarised: &summarised, protocols, seed: true, limit: None, ending };
@@ -51,7 +51,7 @@ fn cycles(program: &Program, protocols: &Protocols, ending: &[Ending], demand: &
         panic!("a small program has few states")
     };
     let found = fair_cycle::find(&context, &space, &graph, demand, &HashSet::default());
-    for lasso in &found {
+    for lasso in found.first.iter().chain(&found.others) {
         let mut node = program.entry;
         for edge in lasso.stem.iter().chain(&lasso.cycle) {
             assert_eq!(program.edges[*edge].from, node);
@@ -69,7 +69,7 @@ fn after_a_question(edges: &[(usize, usize, &[Op])], awaits: &[&[Message]]) -> P
 }
 
 fn found(protocols: &Protocols, program: &Program, ending: &[Ending]) -> Vec<Vec<usize>> {
-    cycles(program, protocols, ending, &ANSWERED).into_iter().map(|lasso| lasso.cycle).collect()
+    cycles(program, protocols, ending, &ANSWERED).first.into_iter().map(|lasso| lasso.cycle).collect()
 }
 
 #[test]
@@ -83,6 +83,31 @@ fn a_cycle_without_the_answer_is_found() {
     assert!(found(&asked(true), &answers, &[]).is_empty());
     // No cycle at all.
     assert!(found(&asked(true), &after_a_question(&[(1, 2, &[Op::Return])], &[]), &[]).is_empty());
+}
+
+/// The same place in the program with a question open, and with none, are two states; only the edge that sends leads on.
+#[test]
+fn states_of_a_protocol_are_told_apart() {
+    let program = program(&[8], &[(0, 1, &[Op::Receive(ASK)]), (0, 1, &[]), (1, 2, &[Op::Emit(ANSWER)])]);
+    let mut space = Space::new(&program, vec![asked(true).whole(0)], true);
+    let mut solver = Solver::new().expect("z3 is installed");
+    let Ok(Found::Nothing(graph)) = space.explore(&program, &mut solver, 100, true, &|_, _, _| false) else {
+        panic!("a small program has few states")
+    };
+    let mut nodes: Vec<usize> = (0..graph.states.len()).map(|state| graph.node(state)).collect();
+    nodes.sort_unstable();
+    assert_eq!((nodes, graph.moves.len()), (vec![0, 1, 1, 2], 3));
+}
+
+/// One cycle of each loop is found, the first loop's first.
+#[test]
+fn cycles_of_other_loops_are_found() {
+    let silent = after_a_question(&[(1, 1, &[]), (1, 2, &[]), (2, 3, &[]), (3, 2, &[]), (3, 4, &[]), (4, 4, &[])], &[]);
+    let all = cycles(&silent, &asked(true), &[], &ANSWERED);
+    let edges = |lasso: &Lasso| HashSet::<usize>::from_iter(lasso.cycle.clone());
+    assert_eq!(all.first.iter().map(edges).collect::<Vec<_>>(), [HashSet::from_iter([1])]);
+    let others: Vec<_> = all.others.iter().map(edges).collect();
+    assert_eq!(others, [HashSet::from_iter([3, 4]), HashSet::from_iter([6])]);
 }
 
 /// A loop that ends is passed finitely often, but an inner one may run for ever, and so may a cycle that leaves the loop.
@@ -120,7 +145,7 @@ fn owed_messages_come() {
 fn a_message_that_is_never_waited_for_is_found() {
     let listens = |messages: &[Message]| {
         let program = program(&[8], &[(0, 1, &[Op::Await(0)]), (1, 0, &[Op::Receive(NEWS)])]);
-        cycles(&with_awaits(program, &[messages]), &asked(false), &[], &Demand::Await(ASK)).len()
+        cycles(&with_awaits(program, &[messages]), &asked(false), &[], &Demand::Await(ASK)).first.len()
     };
     assert_eq!([listens(&[NEWS]), listens(&[ASK, NEWS])], [1, 0]);
 }
