@@ -1,6 +1,6 @@
 //! Feasibility of a path: a model of its condition, or an unsatisfiable core and the predicates that refine the abstraction.
 
-use crate::expr::{self, Compare, Expr, Node, Var};
+use crate::expr::{self, Compare, Expr, Node, Op as Operation, Var};
 use crate::hash::{HashMap, HashSet};
 use crate::program::{Op, Program, Step};
 use crate::solver::{Answer, Solver, SolverError};
@@ -227,12 +227,14 @@ enum Effort {
     Bold,
     /// Variables that have one value at an assumption of the core have that value.
     Values,
+    /// Which bit a havocked variable takes out of a set does not matter: it is the lowest.
+    Sets,
 }
 
 /// Predicates that exclude the path: the weakest preconditions of the core's assumptions at each earlier moment. More effort is
 /// made only if no predicate is new.
 pub fn predicates(steps: &[&Step], core: &[usize], is_new: &mut dyn FnMut(Expr) -> bool) -> bool {
-    for effort in [Effort::Exact, Effort::Bold, Effort::Values] {
+    for effort in [Effort::Exact, Effort::Bold, Effort::Values, Effort::Sets] {
         let new: Vec<Expr> = collect(steps, core, effort).into_iter().filter(|one| is_new(*one)).collect();
         if !new.is_empty() {
             return true;
@@ -257,7 +259,7 @@ fn collect(steps: &[&Step], core: &[usize], effort: Effort) -> Vec<Expr> {
                 }
             }
             Op::Havoc(var) if active.iter().any(|one| one.mentions(*var)) => {
-                close(&mut active, *var, effort == Effort::Bold);
+                close(&mut active, *var, effort);
             }
             _ => continue,
         }
@@ -296,7 +298,7 @@ fn values(steps: &[&Step], core: &[usize]) -> HashMap<usize, Vec<Expr>> {
 }
 
 /// Eliminates a variable from conditions.
-fn close(active: &mut Vec<Expr>, var: Var, is_bold: bool) {
+fn close(active: &mut Vec<Expr>, var: Var, effort: Effort) {
     let equal = active.iter().find_map(|condition| match condition.node() {
         Node::Compare(Compare::Eq, a, b) => match (a.node(), b.node()) {
             (Node::Var { var: own, .. }, _) if own == var && !b.mentions(var) => Some(b),
@@ -313,12 +315,44 @@ fn close(active: &mut Vec<Expr>, var: Var, is_bold: bool) {
     let open: Vec<Expr> = active.iter().copied().filter(|condition| condition.mentions(var)).collect();
     active.retain(|condition| !condition.mentions(var));
     for condition in open {
-        if !is_bold || active.len() >= MOST_ACTIVE {
+        if active.len() >= MOST_ACTIVE {
             break;
         }
-        let bits = condition.width_of(var);
-        for value in [0, u64::MAX] {
-            active.push(condition.replace(&|one| (one == var).then_some(expr::constant(value, bits))));
+        if effort == Effort::Bold {
+            let bits = condition.width_of(var);
+            for value in [0, u64::MAX] {
+                active.push(condition.replace(&|one| (one == var).then_some(expr::constant(value, bits))));
+            }
         }
+        if effort == Effort::Sets {
+            let made = without_lowest(condition, var);
+            active.extend((!made.mentions(var)).then_some(made));
+        }
+    }
+}
+
+/// The lowest bit taken out of each set out of which the variable takes one: `set & ~(1 << var)` as `set & (set - 1)`. What is
+/// left is empty for the one if and only if it is for the other.
+fn without_lowest(of: Expr, var: Var) -> Expr {
+    if !of.mentions(var) {
+        return of;
+    }
+    let takes_out = |mask: Expr| match mask.node() {
+        Node::Not(bit) => matches!(bit.node(), Node::Binary(Operation::Shl, one, _) if one.value() == Some(1)),
+        _ => false,
+    };
+    let lowest = |set: Expr| expr::and(set, expr::binary(Operation::Sub, set, expr::constant(1, set.bits())));
+    let go = |part: Expr| without_lowest(part, var);
+    match of.node() {
+        Node::Const { .. } | Node::Var { .. } => of,
+        Node::Binary(Operation::And, set, mask) if takes_out(mask) && !set.mentions(var) => lowest(set),
+        Node::Binary(Operation::And, mask, set) if takes_out(mask) && !set.mentions(var) => lowest(set),
+        Node::Not(a) => expr::not(go(a)),
+        Node::Binary(op, a, b) => expr::binary(op, go(a), go(b)),
+        Node::Compare(op, a, b) => expr::compare(op, go(a), go(b)),
+        Node::Choose(c, a, b) => expr::choose(go(c), go(a), go(b)),
+        Node::Zero(a, bits) => expr::zero_extend(go(a), bits),
+        Node::Sign(a, bits) => expr::sign_extend(go(a), bits),
+        Node::Cut(a, bits) => expr::cut(go(a), bits),
     }
 }

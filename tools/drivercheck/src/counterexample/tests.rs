@@ -145,6 +145,30 @@ fn a_contradiction_gives_predicates() {
     assert!([is(y, 1), is(x, 5), is(y, 4)].iter().all(|one| found.contains(one)), "{found:?}");
 }
 
+/// A set of one bit is empty when one is taken out, whichever that is: it says so before the choice, where the bit is unknown.
+#[test]
+fn a_bit_that_is_taken_out_may_be_the_lowest() {
+    let (set, bit) = (var(0, 8), var(1, 8));
+    let chosen = expr::binary(expr::Op::Shl, constant(1, 8), bit);
+    let taken = |mask| expr::binary(expr::Op::And, set, mask);
+    let steps = steps(&[
+        Op::Assume(is(minus(set, 4), 0)),
+        Op::Havoc(1),
+        Op::Assume(not(is(taken(chosen), 0))),
+        Op::Assign(0, taken(not(chosen))),
+        Op::Assume(not(is(set, 0))),
+    ]);
+    let steps: Vec<&Step> = steps.iter().collect();
+    let mut found: Vec<expr::Expr> = Vec::new();
+    // What other efforts find is known already.
+    while feasibility::predicates(&steps, &[2, 4], &mut |one| {
+        let is_new = !found.contains(&one);
+        found.extend(is_new.then_some(one));
+        is_new
+    }) {}
+    assert!(found.contains(&is(taken(minus(set, 1)), 0)), "{found:?}");
+}
+
 /// A loop that counts to a bound, and what follows: node 1 is its head, node 2 comes behind it.
 fn counting(bound: u64, last: Op) -> Program {
     let x = var(0, 8);
