@@ -11,6 +11,7 @@
 
 #define NAME_BYTES 72u
 #define KNOCK_MOST 1000000000ul /* ns */
+#define AWAITS_MOST 64u         /* without a look at the signals */
 
 struct domain domain;
 const struct mail *domain_current;
@@ -302,6 +303,7 @@ static int wait_for_mail(uint64_t deadline)
         uint32_t last = domain.unsignalled != 0 ? flush_but_one() : NO_SLOT;
         uint32_t status =
             last == NO_SLOT ? sys_wait(domain.wake, until, &bits) : sys_signal_wait(last, domain.wake, until, &bits);
+        domain.awaits = 0;
         if (status == STATUS_OK) {
             took_bits(bits);
         }
@@ -318,6 +320,17 @@ static int wait_for_mail(uint64_t deadline)
         return deadline > now;
     }
     return 1;
+}
+
+/* With a message there at every time a process never waits, and would not see that another client signals, which is to be linked or has
+ * begun anew, nor an event: one client that floods would keep all others out. */
+static SELDOM void look_for_signals(void)
+{
+    uint64_t bits = 0;
+
+    domain.awaits = 0;
+    sys_poll(domain.wake, &bits);
+    took_bits(bits);
 }
 
 /* Is there a message of the set in the list, a ring or an event? Takes it. */
@@ -366,6 +379,10 @@ uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
     }
     if (domain.num_linked > 1) {
         domain.turn = domain.turn + 1 < domain.num_linked ? domain.turn + 1 : 0;
+        domain.awaits++;
+        if (domain.awaits == AWAITS_MOST) {
+            look_for_signals();
+        }
     }
     if (domain.interrupt_is_open && interrupt_must_poll()) {
         uint64_t bits = 0;

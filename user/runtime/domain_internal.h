@@ -48,6 +48,7 @@ struct domain {
     uint64_t knock_at; /* when the driver of a client's link is signalled again, or never */
     uint64_t knock_pause;
     uint32_t turn;         /* which of them is looked at first */
+    uint32_t awaits;       /* since it last took in signals */
     struct pending *first; /* pending messages, oldest first */
     struct pending *last;
     struct mail *mail;             /* where the running thread's message is kept until its next AWAIT */
