@@ -14,7 +14,7 @@
 #define NUM_RECEIVE 128u
 #define DATA_PAGES ((NUM_TRANSMIT + NUM_RECEIVE) * BUFFER / 4096u)
 #define RING_CAPACITY 1024u /* all requests that may be open, and every other message */
-#define LEND_AT_ONCE 16u    /* buffers: each time the driver is woken for them */
+#define LEND_AT_ONCE 16u    /* buffers, while more messages wait: each time the driver is woken for them */
 
 struct net_count net_count;
 uint8_t net_hardware_address[6];
@@ -51,17 +51,36 @@ static void lend(uint32_t slot)
     emit(ETHERNET_RECEIVE_BUFFER, slot, &body, sizeof body);
 }
 
-/* The program has read what is in the buffer. The driver has others, and gets this one with the next ones. */
+static void lend_read(void)
+{
+    for (uint32_t i = 0; i < num_read; i++) {
+        lend(read_slot[i]);
+    }
+    num_read = 0;
+}
+
+/* The program has read what is in the buffer. The driver gets it with others. */
 static void give_back(uint32_t slot)
 {
     read_slot[num_read] = slot;
     num_read++;
     if (num_read == LEND_AT_ONCE) {
-        for (uint32_t i = 0; i < LEND_AT_ONCE; i++) {
-            lend(read_slot[i]);
-        }
-        num_read = 0;
+        lend_read();
     }
+}
+
+/* Before it waits the driver has all buffers: a switch may have set the rest aside for stations that are silent, and the sender has
+ * no others. */
+static uint32_t await_message(uint64_t deadline)
+{
+    if (num_read != 0 && is_open && !is_closing) {
+        uint32_t mailbox = domain_await(&everything, 0);
+        if (mailbox != DOMAIN_TIMEOUT) {
+            return mailbox;
+        }
+        lend_read();
+    }
+    return domain_await(&everything, deadline);
 }
 
 void net_send_frame(uint32_t bytes, uint16_t offload)
@@ -180,7 +199,7 @@ enum net_event net_wait(uint64_t deadline)
         give_back(held);
     }
     held = NONE;
-    uint32_t mailbox = domain_await(&everything, deadline);
+    uint32_t mailbox = await_message(deadline);
     switch (mailbox) {
     case DOMAIN_TIMEOUT:
         return NET_TIMEOUT;

@@ -164,16 +164,22 @@ static void test_receive(void)
     arrive(4, BUFFER + 1);
     CHECK(network_first(&bytes) == area + (NUM_TRANSMIT + 5) * BUFFER && bytes == 60);
     network_take();
+    SAID_NOTHING(); /* buffers go back some at a time, */
     CHECK(network_first(&bytes) == area + (NUM_TRANSMIT + 3) * BUFFER && bytes == 1514);
     network_take();
-    CHECK(network_first(&bytes) == 0);
-    SAID_NOTHING(); /* buffers go back some at a time */
-    for (uint32_t i = 0; i < LEND_AT_ONCE - 2; i++) {
+    CHECK(network_first(&bytes) == 0); /* and all of them when no frame waits */
+    CHECK(num_emitted == 2 && emitted[0].cookie == 5 && emitted[1].cookie == 3);
+    num_emitted = num_seen = 0;
+    for (uint32_t i = 0; i <= LEND_AT_ONCE; i++) {
         arrive(10 + i, 60);
-        CHECK(network_first(&bytes) != 0);
+    }
+    for (uint32_t i = 0; i < LEND_AT_ONCE; i++) {
+        CHECK(num_emitted == 0 && network_first(&bytes) != 0);
         network_take();
     }
-    CHECK(num_emitted == LEND_AT_ONCE && emitted[0].cookie == 5 && emitted[1].cookie == 3);
+    CHECK(num_emitted == LEND_AT_ONCE && emitted[0].cookie == 10);
+    network_take();
+    CHECK(num_emitted == LEND_AT_ONCE + 1);
     for (uint32_t i = 0; i < 3 * NUM_RECEIVE; i++) { /* more than there are buffers */
         arrive(i % NUM_RECEIVE, 60);
     }

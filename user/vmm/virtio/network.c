@@ -14,7 +14,7 @@
 #define NUM_RECEIVE 64u
 #define DATA_PAGES ((NUM_TRANSMIT + NUM_RECEIVE) * BUFFER / 4096u)
 #define RING_CAPACITY 256u     /* all requests that may be open, and every other message */
-#define LEND_AT_ONCE 16u       /* buffers: each time the driver is woken for them */
+#define LEND_AT_ONCE 16u       /* buffers, while more frames wait: each time the driver is woken for them */
 #define FRAME_LEAST 60u        /* bytes: shorter ones are filled up */
 #define ALL_MULTICAST 2u       /* mode of the filter: what the guest wants of it, it picks itself */
 #define RETRY_AFTER 10000000ul /* ns */
@@ -102,13 +102,14 @@ static void lend(uint32_t slot)
     emit(ETHERNET_RECEIVE_BUFFER, slot, &body, sizeof body);
 }
 
-/* The driver has other buffers, and gets this one with the next ones. */
+/* The driver gets the buffer with others, and at once if no frame waits any more: a switch may have set the rest aside for stations that
+ * are silent, and the sender has no others. */
 static void give_back(uint32_t slot)
 {
     taken[num_taken] = slot;
     num_taken++;
-    if (num_taken == LEND_AT_ONCE) {
-        for (uint32_t i = 0; i < LEND_AT_ONCE; i++) {
+    if (num_taken == LEND_AT_ONCE || num_waiting == 0) {
+        for (uint32_t i = 0; i < num_taken; i++) {
             lend(taken[i]);
         }
         num_taken = 0;
