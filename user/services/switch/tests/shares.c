@@ -117,7 +117,7 @@ static void test_buffers(void)
 }
 
 /* Source 1 has a window of frames on their way and sends the next when one was read; source 0 takes whatever is left at every
- * moment. The receiver lends buffers again as `ashlar/net.h` does, some at a time. */
+ * moment. The receiver lends buffers again as `ashlar/net.h` does while frames wait, some at a time. */
 static void test_window(void)
 {
     struct room room = {.free = 0};
@@ -145,6 +145,26 @@ static void test_window(void)
         lent += read - read % AT_ONCE;
         read %= AT_ONCE;
     }
+}
+
+/* A source of little weight sends alone, to a receiver of which all but a few buffers are set aside for others. It goes on: what was
+ * read is lent when nothing waits, not only with many others. */
+static void test_little(void)
+{
+    struct room room = {.free = 0};
+    uint32_t lent = BUFFERS / 2, sent = 0, read = 0;
+    weigh(16, 1, 1);
+    for (uint32_t step = 0; step < 1000; step++) {
+        room_fill(&room, &shares, RECEIVER, lent);
+        for (uint32_t i = 0; i < WINDOW && room_take(&room, 1); i++) {
+            sent++;
+            read++;
+            lent--;
+        }
+        lent += read; /* nothing waits */
+        read = 0;
+    }
+    CHECK(sent >= 1000 * room_limit(&shares, 1));
 }
 
 /* Alone, a source has all buffers but those that are set aside for others, and all that come again. */
@@ -189,6 +209,7 @@ int main(void)
     test_no_saving();
     test_buffers();
     test_window();
+    test_little();
     test_alone();
     test_anew();
     return 0;
