@@ -151,7 +151,7 @@ diagnostics::codes! {
          a disk, for one client; or a service with `serves = \"sata\"`, which has a `disk` itself and gives each of its clients a part. \
          `disk_size` is how much of the disk the client gets: whole sectors of 512 bytes, and no more than the \
          disk has. With a service, `disk_at` says where the part begins, both must be given, and no two parts overlap: a part that moved \
-         when another one is added would be another one's data. Driver and console reach a guest's monitor by one notification, which \
+         when another one is added would be another one's data; `disk_share` is a client's part of the service, so it needs one. Driver and console reach a guest's monitor by one notification, which \
          has the guest's name and is made where the description has none, so the console needs no `input`."
     OtherAbi "ASH-S044" "a program for another interface"
         "A program says in a note of its ELF file, of owner `Ashlar`, what version of the kernel's interface it was built \

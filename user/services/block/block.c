@@ -22,7 +22,7 @@ static int take_number(const char **text, size_t *length, uint64_t *number)
     return taken != 0;
 }
 
-/* Serves every client to which the description gives a part: `disk.CLIENT=FIRST SIZE`, in bytes. */
+/* Serves every client to which the description gives a part: `disk.CLIENT=FIRST BYTES SHARE`. */
 static void serve_all(const char *self)
 {
     for (;;) {
@@ -37,10 +37,14 @@ static void serve_all(const char *self)
         }
         struct client *c = &client[num_client];
         char share[3 * NAME_BYTES];
+        uint64_t weight = 0;
         memcpy(c->name, name, length);
-        if (!take_number(&value, &value_length, &c->at) || !take_number(&value, &value_length, &c->size)) {
+        if (!take_number(&value, &value_length, &c->at) || !take_number(&value, &value_length, &c->size) ||
+            !take_number(&value, &value_length, &weight) || weight == 0) {
             panic("BLOCK the part of %s is not understood\n", c->name);
         }
+        c->weight = (uint32_t)weight;
+        weights += c->weight;
         format(share, sizeof share, "%s-sata-%s", self, c->name);
         domain_serve_at(FIRST_PORT + num_client, &sata_protocol, c->name, share);
         num_client++;

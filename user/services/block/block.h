@@ -31,6 +31,7 @@ struct command {
     uint64_t sector; /* of the partition */
     uint32_t count;
     uint32_t buffer; /* in the client's data area */
+    uint32_t work;   /* that it costs (shares.h) */
 };
 
 /* Where a client stands: the states of its protocol between two messages. */
@@ -45,7 +46,8 @@ struct client {
     char name[NAME_BYTES];
     uint64_t at; /* of its partition, bytes, as the description says */
     uint64_t size;
-    uint64_t first; /* ... and sectors, once the disk is known; none: it does not fit */
+    uint32_t weight; /* of its share */
+    uint64_t first;  /* ... and sectors, once the disk is known; none: it does not fit */
     uint64_t sectors;
     enum port port;
     enum owed owed;
@@ -54,10 +56,12 @@ struct client {
     uint8_t is_asleep; /* commands wait until it says that the disk is awake */
     enum flush flush;
     uint32_t flush_tries;
+    uint64_t flush_after; /* ns since boot: until then it is in debt; 0: it is not */
     struct command command[NUM_COMMAND];
     uint8_t order[NUM_COMMAND]; /* cookies of commands that wait, in the order in which they came */
     uint32_t next, num_waiting;
-    uint32_t num_under_way;
+    uint32_t num_under_way, places; /* ... and how many may be; so of their work */
+    uint32_t work_under_way, work_most;
 };
 
 /* A place in the disk's queue, with SLOT_BYTES of the data area that is shared with the driver. */
@@ -82,6 +86,7 @@ struct disk {
 
 static struct client client[NUM_CLIENT];
 static uint32_t num_client;
+static uint32_t weights; /* of all clients */
 static struct slot slot[NUM_SLOT];
 static struct disk disk;
 

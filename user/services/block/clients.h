@@ -6,6 +6,7 @@
 #include "ashlar/print.h"
 #include "ashlar/string.h"
 #include "block.h"
+#include "shares.h"
 
 #define KIND_DISK 1u
 #define FLUSH_TRIES 8u
@@ -69,6 +70,7 @@ static void client_finish(uint32_t number, uint32_t cookie, uint8_t reason, uint
 
     if (c->command[cookie].state == UNDER_WAY) {
         c->num_under_way--;
+        c->work_under_way -= c->command[cookie].work;
     }
     c->command[cookie].state = FREE;
     if (reason == 0) {
@@ -79,7 +81,7 @@ static void client_finish(uint32_t number, uint32_t cookie, uint8_t reason, uint
     settle(number);
 }
 
-/* The oldest command that waits. Requires: there is one. */
+/* The cookie of the oldest command that waits, which does so no more. Requires: there is one. */
 static uint32_t take_waiting(struct client *c)
 {
     uint32_t cookie = c->order[c->next];
@@ -105,6 +107,7 @@ static void forget_commands(struct client *c)
     memset(c->command, 0, sizeof c->command);
     c->num_waiting = 0;
     c->num_under_way = 0;
+    c->work_under_way = 0;
     c->flush = NO_FLUSH;
     c->is_asleep = 0;
 }
@@ -128,13 +131,14 @@ static void open_command(uint32_t number, uint8_t is_write)
     if (c->port < ACTIVE) {
         return; /* it does not know yet that its disk has gone, or that the link was cut */
     }
-    *new = (struct command){WAITING, is_write, 0, body->sector, body->count, body->buffer};
+    *new = (struct command){WAITING, is_write, 0, body->sector, body->count, body->buffer, 0};
     new->force = is_write && (body->force != 0 || !c->has_cache);
     if (c->port == FROZEN) {
         client_finish(number, cookie, REASON_DROPPED, new->sector);
     } else if (cookie >= c->depth || !is_acceptable(number, new)) {
         client_finish(number, cookie, REASON_REQUEST, new->sector);
     } else {
+        new->work = work_of(new->count *disk.sector_size);
         c->order[(c->next + c->num_waiting) % NUM_COMMAND] = (uint8_t)cookie;
         c->num_waiting++;
     }

@@ -53,6 +53,8 @@ static void become(const struct disk *now)
     for (uint32_t i = 0; i < num_client; i++) {
         struct client *c = &client[i];
         uint64_t unit = disk.sector_size;
+        c->places = share_places(disk.depth, c->weight, weights);
+        c->work_most = share_work(disk.depth, c->weight, weights);
         c->sectors = 0;
         if (disk.is_known && c->at % unit == 0 && c->size % unit == 0 && c->at / unit <= disk.sectors &&
             c->size / unit <= disk.sectors - c->at / unit) {
@@ -82,8 +84,8 @@ static void identified(void)
     memcpy(now.identity, data + IDENTITY, sizeof now.identity);
     become(&now);
     if (is_new) {
-        print("BLOCK up, %lu sectors of %u bytes for %u clients, %u commands at a time for each\n", disk.sectors,
-              disk.sector_size, num_client, share());
+        print("BLOCK up, %lu sectors of %u bytes for %u clients, %u commands at a time\n", disk.sectors,
+              disk.sector_size, num_client, disk.depth);
     }
     ask(SATA_CONFIGURE, 0, &body, sizeof body);
 }
@@ -205,7 +207,10 @@ static void disk_receive(uint32_t mailbox)
 
 static uint64_t disk_deadline(void)
 {
-    return retry_at < look_at ? retry_at : look_at;
+    uint64_t next = retry_at < look_at ? retry_at : look_at;
+    uint64_t flush_at = flush_deadline();
+
+    return flush_at < next ? flush_at : next;
 }
 
 static void disk_expire(uint64_t now)

@@ -1,5 +1,5 @@
-/* The disk's queue and who may use it. Clients take turns, a command each, and none has more than its share of the places, so one
- * that floods waits for itself. Once the queue has stopped without telling which command was at fault, those that were under way
+/* The disk's queue and who may use it. Clients take turns, a command each, and none has more than its share under way (shares.h), so
+ * one that floods waits for itself. Once the queue has stopped without telling which command was at fault, those that were under way
  * are tried alone, one after the other, so that the error is that client's whose command it is. */
 #ifndef QUEUE_H
 #define QUEUE_H
@@ -7,6 +7,7 @@
 #include "ashlar/string.h"
 #include "ashlar/syscall.h"
 #include "block.h"
+#include "shares.h"
 
 #define TRIES 4u              /* of a command that stops the queue when it is alone in it */
 #define TIMEOUT 10000000000ul /* ns: until a command is aborted */
@@ -15,6 +16,7 @@
 static uint8_t *data;                     /* shared with the driver; null while the link is not up */
 static uint8_t is_open;                   /* the disk takes commands */
 static uint8_t is_flushing;               /* it was asked for a flush and has not answered */
+static uint64_t flush_began;              /* when, ns since boot */
 static uint32_t turn;                     /* the client that is looked at first */
 static uint64_t look_at = DEADLINE_NEVER; /* whether a command takes too long */
 
@@ -26,12 +28,6 @@ static void ask(uint32_t mailbox, uint64_t cookie, const void *payload, uint32_t
         memcpy(place, payload, bytes);
     }
     domain_emit_end(mailbox, cookie);
-}
-
-/* Places of the queue that a client may have at a time. */
-static uint32_t share(void)
-{
-    return disk.depth > num_client ? disk.depth / num_client : 1;
 }
 
 /* Gives the driver a command, the first time or again. What is to be written is copied each time: setting the link up for a new
@@ -60,10 +56,47 @@ static void send(uint32_t index)
 
 /* ---- turns ---- */
 
-static int may_begin(const struct client *c)
+/* Do others want anything of the disk? */
+static int has_rivals(uint32_t number)
 {
-    return c->port == ACTIVE && c->owed == NOTHING && !c->is_asleep && c->num_waiting != 0 &&
-           c->num_under_way < share();
+    for (uint32_t i = 0; i < num_client; i++) {
+        const struct client *c = &client[i];
+        if (i != number && (c->num_waiting != 0 || c->num_under_way != 0 || c->flush != NO_FLUSH)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* A flush has taken others' time, and the client has not waited as long as they are to have for it: no further one, and a command at a
+ * time. */
+static int is_in_debt(uint32_t number)
+{
+    return client[number].flush_after != 0 && has_rivals(number);
+}
+
+static void forgive_debts(void)
+{
+    for (uint32_t i = 0; i < num_client; i++) {
+        if (client[i].flush_after != 0 && sys_clock() >= client[i].flush_after) {
+            client[i].flush_after = 0;
+        }
+    }
+}
+
+static int has_share_left(uint32_t number)
+{
+    const struct client *c = &client[number];
+    uint32_t most = is_in_debt(number) ? 0 : c->work_most;
+
+    return c->num_under_way < c->places && share_admits(most, c->work_under_way, c->command[c->order[c->next]].work);
+}
+
+static int may_begin(uint32_t number)
+{
+    const struct client *c = &client[number];
+
+    return c->port == ACTIVE && c->owed == NOTHING && !c->is_asleep && c->num_waiting != 0 && has_share_left(number);
 }
 
 /* The client whose turn it is, or num_client: none has anything to begin. */
@@ -71,7 +104,7 @@ static uint32_t next_client(void)
 {
     for (uint32_t i = 0; i < num_client; i++) {
         uint32_t number = (turn + i) % num_client;
-        if (may_begin(&client[number])) {
+        if (may_begin(number)) {
             turn = (number + 1) % num_client;
             return number;
         }
@@ -87,6 +120,7 @@ static void begin(uint32_t index, uint32_t number)
 
     of->command[cookie].state = UNDER_WAY;
     of->num_under_way++;
+    of->work_under_way += of->command[cookie].work;
     slot[index] = (struct slot){.is_used = 1, .client = number, .cookie = cookie};
     send(index);
 }
@@ -140,21 +174,37 @@ static void send_again(void)
     }
 }
 
-/* One flush at a time: it covers all that was done when it is asked for, so a client that asks meanwhile waits for the next. */
+/* One flush at a time: it covers all that was done when it is asked for, so a client that asks meanwhile waits for the next. Once one
+ * may begin, all take part that wait for one. */
 static void flush(void)
 {
     uint8_t is_wanted = 0;
 
     for (uint32_t i = 0; i < num_client && !is_flushing; i++) {
-        if (client[i].flush == FLUSH_WAITING) {
-            client[i].flush = FLUSH_UNDER_WAY;
-            is_wanted = 1;
+        is_wanted |= client[i].flush == FLUSH_WAITING && !is_in_debt(i);
+    }
+    if (!is_wanted) {
+        return;
+    }
+    for (uint32_t i = 0; i < num_client; i++) {
+        client[i].flush = client[i].flush == FLUSH_WAITING ? FLUSH_UNDER_WAY : client[i].flush;
+    }
+    is_flushing = 1;
+    flush_began = sys_clock();
+    ask(SATA_FLUSH, 0, 0, 0);
+}
+
+/* When a flush that waits may begin; DEADLINE_NEVER if none does, or something else is to come before. */
+static uint64_t flush_deadline(void)
+{
+    uint64_t next = DEADLINE_NEVER;
+
+    for (uint32_t i = 0; i < num_client; i++) {
+        if (client[i].flush == FLUSH_WAITING && client[i].flush_after < next) {
+            next = client[i].flush_after;
         }
     }
-    if (is_wanted) {
-        is_flushing = 1;
-        ask(SATA_FLUSH, 0, 0, 0);
-    }
+    return next == DEADLINE_NEVER || (is_open && !is_flushing && !has_suspect()) ? next : DEADLINE_NEVER;
 }
 
 /* Gives the disk what waits. */
@@ -164,6 +214,7 @@ static void queue_go_on(void)
         send_again();
     }
     if (is_open && !has_suspect()) {
+        forgive_debts();
         begin_waiting();
         flush();
     }
@@ -223,6 +274,13 @@ static void queue_failed(uint32_t was_alone)
 
 static void queue_flushed(uint32_t is_good)
 {
+    uint64_t now = sys_clock();
+
+    for (uint32_t i = 0; i < num_client; i++) {
+        if (client[i].flush == FLUSH_UNDER_WAY) {
+            client[i].flush_after = now + share_flush_wait(now - flush_began, client[i].weight, weights);
+        }
+    }
     is_flushing = 0;
     clients_flushed(is_good);
 }

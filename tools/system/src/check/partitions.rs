@@ -14,6 +14,7 @@ pub fn check(description: &Description, machine: Option<&Machine>, report: &mut 
     let mut checker = Checker { description, report };
     for process in &description.processes {
         checker.beginning_without_service(process);
+        checker.share_without_service(process);
         if Device::Disk.is_shared_by(process) {
             checker.service(process);
             let parts = checker.parts(process);
@@ -56,6 +57,19 @@ impl<'a> Checker<'a> {
             let message = format!("`{}` gives no parts of a disk", driver.value);
             let remedy = "leave `disk_at` out, or name a process with `serves = \"sata\"` as the disk";
             self.fault(message, remedy, &at.span, "begins somewhere in it");
+        }
+    }
+
+    /// A driver has one client.
+    fn share_without_service(&mut self, process: &Process) {
+        let Some(share) = &process.disk_share else { return };
+        let driver = process.disk.as_ref().and_then(|driver| self.description.process(&driver.value));
+        let is_alone = driver.is_some_and(|driver| !Device::Disk.is_shared_by(driver));
+        if is_alone || (process.disk.is_none() && !process.has("disk")) {
+            let message =
+                format!("{} `{}` has a share of a disk that is not shared", process.noun(), process.name.value);
+            let remedy = "leave `disk_share` out, or name a process with `serves = \"sata\"` as the disk";
+            self.fault(message, remedy, &share.span, "of what?");
         }
     }
 

@@ -78,6 +78,7 @@ fn process(table: &TableData) -> Process {
         disk: table.text("disk").cloned(),
         disk_at: table.number("disk_at").cloned(),
         disk_size: table.number("disk_size").cloned(),
+        disk_share: table.number("disk_share").cloned(),
         serves: table.text("serves").cloned(),
         uplink: table.text("uplink").cloned(),
         network: table.text("network").cloned(),

@@ -67,6 +67,7 @@ pub struct Process {
     /// Where its part of the disk begins and how long it is, in bytes.
     pub disk_at: Option<Spanned<u64>>,
     pub disk_size: Option<Spanned<u64>>,
+    pub disk_share: Option<Spanned<u64>>,
     /// The protocol by which it serves several clients.
     pub serves: Option<Name>,
     /// The process that drives the card of this switch.

@@ -9,7 +9,7 @@ const NS_PER_US: u64 = 1_000;
 
 /// The supervisor remembers when so many restarts were.
 const RESTART_LIMIT_MAX: u64 = 16;
-const NETWORK_SHARE_MAX: u64 = 16;
+const SHARE_MAX: u64 = 16;
 const RESTART_WITHIN_MAX: u64 = 24 * 3_600 * 1_000_000_000;
 
 pub const TABLES: &[TableSpec] = &[SYSTEM, PROCESS, VM, ENDPOINT, NOTIFICATION, BUFFER, SHARE, INTERRUPT, CONSOLE];
@@ -159,6 +159,12 @@ const RUNNING: &[KeySpec] = &[
         "How much of the disk it gets: a multiple of 512 bytes. A guest with a driver of its own gets it from the disk's beginning.",
     ),
     optional(
+        "disk_share",
+        Kind::Integer(1, SHARE_MAX),
+        "1",
+        "How much of the disk's service it gets where others want as much as they can have: its part of the sum of all clients' shares.",
+    ),
+    optional(
         "serves",
         Kind::Choice(&["ethernet", "sata"]),
         "none",
@@ -222,7 +228,7 @@ const NETWORK: &[KeySpec] = &[
     ),
     optional(
         "network_share",
-        Kind::Integer(1, NETWORK_SHARE_MAX),
+        Kind::Integer(1, SHARE_MAX),
         "1",
         "How much of its switch it gets where others want as much as they can have: its part of the sum of all clients' shares.",
     ),

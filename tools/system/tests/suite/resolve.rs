@@ -264,9 +264,9 @@ fn a_service_is_told_of_its_clients_parts_of_the_disk() {
     let mib = |count: u64| count << 20;
     for line in [
         "arg.disk=ahci".to_string(),
-        format!("disk.one=0 {}", mib(64)),
-        format!("disk.two={} {}", mib(64), mib(64)),
-        format!("disk.program={} {}", mib(128), mib(32)),
+        format!("disk.one=0 {} 1", mib(64)),
+        format!("disk.two={} {} 1", mib(64), mib(64)),
+        format!("disk.program={} {} 1", mib(128), mib(32)),
     ] {
         assert!(service.contains(&line), "{line} is not in {service:?}");
     }

@@ -4,7 +4,8 @@
  *   - a client reads what it has written, and never writes or sees a sector of another one;
  *   - when a flush is answered, all that its client had been told is done is on the medium, and a forced write when it is done;
  *   - a bad sector fails the command of the client that asks for it, and no other;
- *   - of the driver's queue no client has more than its share;
+ *   - of the driver's queue no client has more than its share, in places and in work;
+ *   - a flush that waits for what its client owes to others comes;
  *   - at the end every command was answered. */
 #include <stdint.h>
 #include <string.h>
@@ -45,9 +46,12 @@ static void begin_run(uint32_t seed)
     has_disk = 1;
     bad_sector = below(3) == 0 ? FIRST + below(CLIENTS) * STEP + below(PART / 4) : 0;
     num_client = CLIENTS;
+    weights = 0;
     for (uint32_t n = 0; n < CLIENTS; n++) {
         client[n].at = (FIRST + n * STEP) * SECTOR_BYTES;
         client[n].size = PART * SECTOR_BYTES;
+        client[n].weight = 1 + below(3);
+        weights += client[n].weight;
         monitor_start(&player[n].monitor, &sata_protocol, player[n].open);
         player[n].monitor.first = AT(FIRST_PORT + n, 0);
     }
@@ -74,9 +78,13 @@ static void complete_one(void)
     }
 }
 
+static uint32_t num_in_debt; /* flushes that were seen to wait for what others are to have */
+
 static void one_step(uint32_t is_calm)
 {
     uint32_t n = below(CLIENTS);
+    now += below(1000);
+    num_in_debt += client[n].flush == FLUSH_WAITING && !is_flushing && is_in_debt(n);
     switch (below(is_calm ? 12 : 16)) {
     case 0:
     case 1:
@@ -106,7 +114,7 @@ static void one_step(uint32_t is_calm)
         }
         break;
     case 11:
-        if (retry_at != DEADLINE_NEVER || (is_calm == 0 && below(50) == 0)) {
+        if (retry_at != DEADLINE_NEVER || flush_deadline() != DEADLINE_NEVER || (is_calm == 0 && below(50) == 0)) {
             expire();
         }
         break;
@@ -162,7 +170,7 @@ int main(void)
             CHECK((i >= FIRST && (i - FIRST) % STEP < PART) || cache[i] == 0);
         }
     }
-    CHECK(num_answered > 10000 && num_flushed > 1000 && num_bad_seen > 20);
+    CHECK(num_answered > 10000 && num_flushed > 1000 && num_bad_seen > 20 && num_in_debt > 1000);
     CHECK(num_stops < 8 * num_bad_seen); /* commands that were only near it are found out one by one */
     return 0;
 }

@@ -103,11 +103,14 @@ static uint32_t num_issued(void)
 
 static void check_shares(void)
 {
-    uint32_t num[CLIENTS] = {0};
+    uint32_t num[CLIENTS] = {0}, work[CLIENTS] = {0};
     for (uint32_t i = 0; i < NUM_SLOT; i++) {
         if (slot[i].is_used) {
-            num[slot[i].client]++;
-            CHECK(i < disk.depth && num[slot[i].client] <= share());
+            uint32_t n = slot[i].client, places = disk.depth * client[n].weight / weights;
+            num[n]++;
+            work[n] += work_of(REGION * SECTOR_BYTES);
+            CHECK(i < disk.depth && (num[n] <= places || num[n] == 1));
+            CHECK(num[n] == 1 || work[n] * weights <= disk.depth * WORK_USUAL * client[n].weight);
         }
     }
 }
