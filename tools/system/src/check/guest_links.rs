@@ -3,14 +3,14 @@
 
 use crate::codes::Code;
 use crate::description::guest_links::{Device, GuestLink};
-use crate::description::{Description, Machine, Name};
+use crate::description::{Description, Machine, Name, Process};
 use diagnostics::units::show_size;
 use diagnostics::{Diagnostic, Report, Span};
 
 /// Programs that drive such a device for a client.
 fn drivers(device: Device) -> &'static [&'static str] {
     match device {
-        Device::Disk => &["ahci", "nvme"],
+        Device::Disk => &["ahci", "nvme", MEMORY_DISK],
         Device::Network => &["e1000e", "rtl8139"],
     }
 }
@@ -23,6 +23,8 @@ fn code(device: Device) -> Code {
 }
 
 const SECTOR: u64 = 512;
+/// The driver of a disk that is its own memory: no machine need have one.
+const MEMORY_DISK: &str = "memory_disk";
 
 pub fn check(description: &Description, machine: Option<&Machine>, report: &mut Report) {
     let mut checker = Checker { description, report };
@@ -142,8 +144,11 @@ impl<'a> Checker<'a> {
         let Some(emulator) = &machine.emulator else { return };
         let disks = self.links().filter(|link| link.device == Device::Disk);
         for GuestLink { guest, driver, .. } in disks {
-            let service = self.description.process(&driver.value).filter(|process| Device::Disk.is_shared_by(process));
-            if service.is_some() {
+            let needs_none = |process: &&Process| {
+                let is_memory = process.program.as_ref().is_some_and(|program| program.value == MEMORY_DISK);
+                Device::Disk.is_shared_by(process) || is_memory
+            };
+            if self.description.process(&driver.value).filter(needs_none).is_some() {
                 continue;
             }
             match (emulator.disk, &guest.disk_size) {
