@@ -91,7 +91,7 @@ fn firmware() -> Vec<u8> {
 /// Writes a whole program for every name, a guest kernel, a ramdisk and a firmware.
 pub fn build_all(assets: &system::Assets) {
     for path in assets.programs.values() {
-        let is_kernel = path.file_stem().is_some_and(|stem| stem == "smp_guest");
+        let is_kernel = path.file_stem().is_some_and(|stem| stem == "smp_guest" || stem == "flood_guest");
         write(path, &if is_kernel { own_kernel() } else { elf(CODE.0, &[CODE, DATA]) });
     }
     // Several names may stand for one file.
