@@ -55,6 +55,9 @@ pub enum GuestPart {
     Neighbours,
     /// A tick of the clock and requests to a disk, in counted instructions, with the guest's exits.
     Requests,
+    /// What one guest's floods of network, disk, console, timer and exits leave to others and to a real-time pair, in counted
+    /// instructions.
+    Flood,
 }
 
 /// What of drivers is measured.

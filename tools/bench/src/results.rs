@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum BenchResult {
-    /// `guests`: by workload.
-    Guests(BTreeMap<&'static str, GuestFigure>),
+    /// `guests`: by workload; floods as `flood_` and what is flooded.
+    Guests(BTreeMap<String, GuestFigure>),
     /// `guest-cpus`: Linux directly on the emulator, and in a guest.
     GuestCpus(BTreeMap<&'static str, SecondProcessor>),
     /// `timing`: of the kernel, and of the set of programs.
@@ -95,6 +95,41 @@ pub struct StartCounts {
 pub enum GuestFigure {
     Times(GuestTimes),
     Counts(GuestCounts),
+    Flood(FloodFigures),
+}
+
+/// While one guest floods something: what others got, by guest, and the real-time pair.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct FloodFigures {
+    /// Requests of 4 KiB.
+    pub disk: BTreeMap<String, Throughput>,
+    /// Answers of one guest to another, and back.
+    pub network: BTreeMap<String, Throughput>,
+    /// Not there for what guests alone say.
+    pub real_time: Option<Pulse>,
+}
+
+/// Pieces of work in equal stretches of time.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Throughput {
+    /// While no guest floods.
+    pub alone: u64,
+    pub flooded: u64,
+    /// What its share lets it expect.
+    pub promised: u64,
+    /// Whether it got nine tenths of that.
+    pub kept: bool,
+}
+
+/// Of the real-time pair, in instructions from the moment that a job is due.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Pulse {
+    pub worst_wake_up: u64,
+    pub worst_answer: u64,
+    /// That `timing --system` gives, an instruction a cycle.
+    pub bound: u64,
+    pub jobs: u64,
+    pub kept: bool,
 }
 
 /// Of one tick of a guest's clock, or one request to its disk.

@@ -3,6 +3,7 @@
 //! One run measures all in turn: other load on the machine slows all. The machine has one processor, but for three guests at once.
 
 mod counted;
+mod flood;
 mod measure;
 mod places;
 
@@ -96,10 +97,14 @@ pub fn guests(only: Option<GuestPart>, with_kvm: bool, project: &Project, output
     if !parts.is_empty() {
         report(parts.iter().flat_map(|part| part.workloads), &all, output);
     }
-    let times = all.into_iter().map(|(name, times)| (name, GuestFigure::Times(times)));
-    let counts = counts.into_iter().map(|(name, counts)| (name, GuestFigure::Counts(counts)));
-    output.json(&BenchResult::Guests(times.chain(counts).collect()));
-    Ok(())
+    let floods =
+        is_asked_for(GuestPart::Flood).then(|| flood::floods(project, output)).transpose()?.unwrap_or_default();
+    let is_kept = flood::verdict(&floods);
+    let times = all.into_iter().map(|(name, times)| (name.to_string(), GuestFigure::Times(times)));
+    let counts = counts.into_iter().map(|(name, counts)| (name.to_string(), GuestFigure::Counts(counts)));
+    let floods = floods.into_iter().map(|(name, figures)| (format!("flood_{name}"), GuestFigure::Flood(figures)));
+    output.json(&BenchResult::Guests(times.chain(counts).chain(floods).collect()));
+    is_kept
 }
 
 fn measure_part(part: &Part, with_kvm: bool, project: &Project, output: &Output) -> Result<Samples, Failure> {
