@@ -183,6 +183,13 @@ fn measured(cli: &Cli) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
     Ok(done.into_iter().map(|(_, row)| row).collect::<Result<Vec<Row>, _>>()?)
 }
 
+/// A line of the cycles observed, the bound, and how many times the first the second is.
+fn cycles(row: &Row) -> String {
+    let number = |cycles: Option<u64>| cycles.map_or("none".to_string(), |cycles| cycles.to_string());
+    let ratio = tightness(std::slice::from_ref(row)).first().map_or(String::new(), |ratio| format!("{ratio:.2}"));
+    format!("{:24} {:>8} {:>8} {ratio:>6}", row.program, number(row.observed), number(row.bound))
+}
+
 /// How many times a bound is what was observed, ascending, of the rows that have both.
 fn tightness(rows: &[Row]) -> Vec<f64> {
     let ratio = |row: &Row| Some(row.bound? as f64 / row.observed.filter(|observed| *observed > 0)? as f64);
@@ -192,14 +199,15 @@ fn tightness(rows: &[Row]) -> Vec<f64> {
 }
 
 fn print(cli: &Cli, rows: &[Row]) -> Result<(), Box<dyn std::error::Error>> {
-    let text = page(rows);
     if cli.json {
         // Each row was printed when it was there.
     } else if cli.page {
         let path = wcet_oracle::measure::set::directory().join("../../docs/src/reference/timing-set.md");
-        std::fs::write(path, text)?;
+        std::fs::write(path, page(rows))?;
+    } else if cli.core {
+        rows.iter().for_each(|row| println!("{}", cycles(row)));
     } else {
-        println!("{text}");
+        println!("{}", page(rows));
     }
     let tightness = tightness(rows);
     if let Some(middle) = tightness.get(tightness.len() / 2) {

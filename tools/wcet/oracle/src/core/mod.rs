@@ -80,7 +80,9 @@ pub fn cycles(file: &Path, data: &[u8]) -> Result<Vec<u64>, Error> {
 /// Runs a program in `folder`; gives what it prints.
 fn run(folder: &Path, program: &str, arguments: &[&str]) -> Result<String, Error> {
     let done = Command::new(program).args(arguments).current_dir(folder).output();
-    let done = done.map_err(|cause| Error::Missing { program: program.to_string(), cause })?;
+    let done = done.map_err(|cause| {
+        Error::Setup(format!("{program} cannot be run: {cause}; install it: apt-get install python3-pip verilator g++"))
+    })?;
     if done.status.success() {
         return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
     }

@@ -35,8 +35,15 @@ __wrap_entry:
     sw ra, 12(sp)
     lw t0, on_core
     beqz t0, enter
-    .word 0x0000500f # VexRiscv: empties the data cache
+    .word 0x0000500f # VexRiscv: empties the data cache, a line a cycle; an access before the end would wait
+    li t0, 200
+flushed:
+    addi t0, t0, -1
+    bnez t0, flushed
     fence.i
+    .rept 8 # more than may be fetched before the instruction cache is empty, which takes a cycle a line, too
+    nop
+    .endr
 enter:
     call __real_entry
     .globl core_left
