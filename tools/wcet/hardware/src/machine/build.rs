@@ -4,6 +4,7 @@
 use crate::machine::model::{Cache, ClassCost, Holds, Issue, Machine, Memory, Number, Pipeline, Policy, Region};
 use crate::machine::read::{Document, Table, Value};
 use crate::machine::{Branch, Class};
+use std::collections::BTreeMap;
 
 impl Table {
     pub(crate) fn number(&self, key: &str) -> Option<u64> {
@@ -41,6 +42,10 @@ pub(crate) fn build(name: &str, document: &Document) -> Machine {
         |table: &'static str, key: &'static str| document.tables_of(table).find_map(move |table| table.text(key));
     let mut caches: Vec<Cache> = document.tables_of("cache").map(cache).collect();
     caches.sort_by_key(|cache| cache.level);
+    let mut classes: BTreeMap<Class, ClassCost> = document.tables_of("class").filter_map(class).collect();
+    if let Some(alu) = classes.get(&Class::Alu).copied() {
+        classes.entry(Class::Shift).or_insert(alu);
+    }
     Machine {
         name: name.to_string(),
         about: text("machine", "about").unwrap_or_default().to_string(),
@@ -63,7 +68,7 @@ pub(crate) fn build(name: &str, document: &Document) -> Machine {
         },
         caches,
         regions: document.tables_of("region").filter_map(region).collect(),
-        classes: document.tables_of("class").filter_map(class).collect(),
+        classes,
         sources: document
             .tables_of("source")
             .map(|table| (table.name.clone(), table.text("title").unwrap_or_default().to_string()))

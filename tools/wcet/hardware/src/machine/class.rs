@@ -23,6 +23,7 @@ macro_rules! classes {
 
 classes! {
     Alu "alu" "Arithmetic, logic, moves between registers, address computation."
+    Shift "shift" "Shifts by instructions of their own, of RISC-V; as `alu` where a machine file has no such class."
     Nop "nop" "Instructions without effect."
     Multiply "multiply" "Integer multiplication."
     Divide "divide" "Integer division, at its slowest."

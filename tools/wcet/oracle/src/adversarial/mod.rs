@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use wcet_binary::load::Architecture;
 
+use crate::core;
 use crate::measure::build::{build, Target};
 use crate::measure::emulate::{addresses, Cases};
 use crate::measure::set::{directory, Program};
@@ -41,8 +42,12 @@ const TRIES: u64 = 50;
 pub fn program(seed: u64, target: Target, into: &Path) -> Result<Program, Error> {
     for variant in 0..TRIES {
         let program = write(seed, variant, target, into)?;
-        let file = build(&program, target, into)?;
-        if ends(&file, target.architecture()) {
+        let file = match build(&program, target, into) {
+            // It has an atomic access, which the core lacks.
+            Err(Error::Failed { .. }) if target == Target::RiscV32Core => continue,
+            file => file?,
+        };
+        if ends(&file, target.architecture()) && runs_on_core(&file, target)? {
             return Ok(program);
         }
     }
@@ -74,6 +79,18 @@ fn write(seed: u64, variant: u64, target: Target, into: &Path) -> Result<Program
     std::fs::write(&source, text(seed, variant, target))
         .map_err(|cause| Error::Read { path: source.clone(), cause })?;
     Ok(Program { name, source, about: "A generated program".to_string(), conflict: None })
+}
+
+/// Whether a core that is to run the program does so: an emulator makes accesses that are not aligned, it does not.
+fn runs_on_core(file: &Path, target: Target) -> Result<bool, Error> {
+    if target != Target::RiscV32Core {
+        return Ok(true);
+    }
+    let data = std::fs::read(file).map_err(|cause| Error::Read { path: file.to_path_buf(), cause })?;
+    match core::cycles(file, &data) {
+        Err(Error::Failed { .. }) => Ok(false),
+        cycles => cycles.map(|_| true),
+    }
 }
 
 /// Whether all cases end, without a fault of the processor.

@@ -50,8 +50,8 @@ struct Cli {
     /// Takes so many generated programs for each instruction set, from `--seed` on, instead of the set.
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["programs", "page", "rows"])]
     adversarial: Option<usize>,
-    /// Runs the set on the Verilog of a core, which is fetched and compiled, instead of the targets that emulators run.
-    #[arg(long, conflicts_with_all = ["target", "page", "rows", "adversarial"])]
+    /// Runs the programs on the Verilog of a core, which is fetched and compiled, instead of the targets that emulators run.
+    #[arg(long, conflicts_with_all = ["target", "page", "rows"])]
     core: bool,
     /// Programs that are analysed at a time.
     #[arg(long, value_name = "NUMBER", default_value_t = 2)]
@@ -136,9 +136,8 @@ fn work(cli: &Cli) -> Result<Vec<(Subject, Target)>, Box<dyn std::error::Error>>
     if let Some(count) = cli.adversarial {
         let seeds = (0..count as u64).map(|number| campaign::item_seed(cli.seed, number));
         let wanted = |target: &Target| cli.target.as_ref().is_none_or(|one| one == target.name());
-        let each = |seed| {
-            adversarial::TARGETS.into_iter().filter(wanted).map(move |target| (Subject::Generated(seed), target))
-        };
+        let all: &[Target] = if cli.core { &[Target::RiscV32Core] } else { &adversarial::TARGETS };
+        let each = |seed| all.iter().copied().filter(wanted).map(move |target| (Subject::Generated(seed), target));
         return Ok(seeds.flat_map(each).collect());
     }
     let wanted = programs()?.into_iter().filter(|one| cli.programs.is_empty() || cli.programs.contains(&one.name));

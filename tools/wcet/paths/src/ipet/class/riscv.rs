@@ -37,6 +37,7 @@ pub(super) fn sort(architecture: Architecture, instruction: &Instruction) -> Res
             0..=3 => Class::Multiply,
             _ => Class::Divide,
         },
+        0x13 | 0x1b | 0x33 | 0x3b if matches!(function, 1 | 5) => Class::Shift,
         0x13 | 0x17 | 0x1b | 0x33 | 0x37 | 0x3b => Class::Alu,
         // A branch to the next instruction: the lifter says that control goes on.
         0x63 | 0x6f => Class::Branch,
