@@ -132,6 +132,7 @@ fn region(table: &Table) -> Option<Region> {
 fn class(table: &Table) -> Option<(Class, ClassCost)> {
     let cost = ClassCost {
         occupies: table.number("occupies").unwrap_or(0),
+        behind_store: table.number("behind_store").unwrap_or(0),
         latency: table.number("latency").unwrap_or(0),
         pairs_first: table.flag("pairs_first", false),
         pairs_second: table.flag("pairs_second", false),

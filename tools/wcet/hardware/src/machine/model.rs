@@ -103,6 +103,8 @@ pub struct Region {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClassCost {
     pub occupies: u64,
+    /// In addition, where one of the two instructions before is a store.
+    pub behind_store: u64,
     pub latency: u64,
     pub pairs_first: bool,
     pub pairs_second: bool,

@@ -152,6 +152,12 @@ pub const TABLES: &[TableSpec] = &[
         meaning: "The cost of a class of instructions. A program with a class that is not here is refused.",
         keys: &[
             required("occupies", CYCLES, "Cycles in execution besides its data accesses; in all at least 1."),
+            optional(
+                "behind_store",
+                CYCLES,
+                "0",
+                "Further cycles in execution where one of the two instructions before is of class `store`.",
+            ),
             optional("latency", CYCLES, "0", "Further cycles until its results can be read."),
             optional("pairs_first", Kind::Flag, "false", "Can issue together with its successor."),
             optional("pairs_second", Kind::Flag, "false", "Can issue together with its predecessor."),

@@ -1,7 +1,7 @@
 //! What is in flight between blocks, relative to the reference.
 
-use crate::machine::{Follow, Issue, Machine};
-use crate::pipeline::block::Block;
+use crate::machine::{Class, Follow, Issue, Machine};
+use crate::pipeline::block::{Block, Edge, Program};
 
 /// Cycles after the reference at which each register is ready at the latest.
 pub type Pending = [u64; 64];
@@ -24,6 +24,19 @@ pub fn fetch_start(machine: &Machine, entered: Entered) -> i64 {
         Entered::After(Follow::Foreseen(cycles)) => cycles as i64 - front - 1,
         Entered::After(Follow::Refill(total)) => total as i64 - 1 - machine.fetch_hit() as i64 - front,
     }
+}
+
+/// Whether the last instruction before a block, and the one before that, may be stores.
+pub type Stores = [bool; 2];
+
+/// What the block at the end of `program`'s `edge` is behind.
+pub fn stores(machine: &Machine, program: &Program, edge: &Edge) -> Stores {
+    if machine.classes.values().all(|cost| cost.behind_store == 0) {
+        return [false; 2];
+    }
+    let mut backward = program.blocks[edge.from].instructions.iter().rev();
+    // What stands before a block of one instruction is not looked for.
+    [0, 1].map(|_| backward.next().is_none_or(|instruction| instruction.class == Class::Store))
 }
 
 /// Latest issue of the `before`-th instruction before the block, 1 being the last one.
@@ -66,7 +79,7 @@ pub fn after(machine: &Machine, block: &Block, pending: &Pending) -> Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{Class, Transfer};
+    use crate::machine::Transfer;
     use crate::pipeline::Instruction;
 
     fn machine() -> Machine {

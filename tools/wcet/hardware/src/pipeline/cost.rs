@@ -3,7 +3,7 @@
 use crate::cache::Outcome;
 use crate::machine::{Follow, Machine, Transfer};
 use crate::pipeline::block::{Edge, Left, Program};
-use crate::pipeline::boundary::{after, Entered, Pending};
+use crate::pipeline::boundary::{after, stores, Entered, Pending, Stores};
 use crate::pipeline::error::PipelineError;
 use crate::pipeline::graph::{weigh, weighed, Weighed};
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,18 +50,20 @@ pub fn analyse(program: &Program, machine: &Machine) -> Result<Costs, Vec<Pipeli
         blocks.map(|(node, block)| weighed(machine, block, |access| outcome.cost(node, access))).collect();
     let mut first = Firsts::new();
     charges(&outcome, &blocks, &mut first);
-    let mut cost = |block: usize, entered: Entered| {
-        let weight = weigh(machine, &blocks[block], entered, &pending[block]);
+    let mut cost = |block: usize, entered: Entered, behind: Stores| {
+        let weight = weigh(machine, &blocks[block], (entered, behind), &pending[block]);
         for (access, detour) in weight.detours {
             charge_detour(&outcome, machine, (block, access), detour, &mut first);
         }
         weight.cycles
     };
-    let entry = cost(program.entry, Entered::Start);
-    let mut known: BTreeMap<(usize, Entered), u64> = BTreeMap::new();
+    // Nothing is in flight at the start, but what was stored last may still be on its way.
+    let entry = cost(program.entry, Entered::Start, [true; 2]);
+    let mut known: BTreeMap<(usize, Entered, Stores), u64> = BTreeMap::new();
     let edges = program.edges.iter().map(|edge| {
         let entered = Entered::After(follow(program, machine, edge));
-        *known.entry((edge.to, entered)).or_insert_with(|| cost(edge.to, entered))
+        let behind = stores(machine, program, edge);
+        *known.entry((edge.to, entered, behind)).or_insert_with(|| cost(edge.to, entered, behind))
     });
     let edges = edges.collect();
     let mut scopes = vec![0; program.scopes.len()];

@@ -1,9 +1,9 @@
 //! The execution graph of one block, entered in one way.
 
 use crate::cache::Cost;
-use crate::machine::{ClassCost, Issue, Machine, Transfer};
+use crate::machine::{Class, ClassCost, Issue, Machine, Transfer};
 use crate::pipeline::block::{Block, Instruction, Place};
-use crate::pipeline::boundary::{fetch_start, issued, Entered, Pending};
+use crate::pipeline::boundary::{fetch_start, issued, Entered, Pending, Stores};
 use crate::pipeline::longest::{Paths, NEVER};
 
 /// An instruction with all that the graph needs of it.
@@ -47,6 +47,7 @@ struct Builder<'a> {
     paths: Paths,
     nodes: Vec<Nodes>,
     entered: Entered,
+    behind: Stores,
     /// What each register can wait for.
     ready: Vec<Vec<(usize, i64)>>,
     /// Leaving of the last instruction with data accesses, the reference at first.
@@ -54,10 +55,10 @@ struct Builder<'a> {
     late: Vec<Late>,
 }
 
-pub fn weigh(machine: &Machine, block: &[Weighed], entered: Entered, pending: &Pending) -> Weight {
+pub fn weigh(machine: &Machine, block: &[Weighed], (entered, behind): (Entered, Stores), pending: &Pending) -> Weight {
     let (paths, nodes) = (Paths::new(), Vec::with_capacity(block.len()));
     let ready = pending.iter().map(|&cycles| if cycles > 0 { vec![(0, cycles as i64)] } else { Vec::new() }).collect();
-    let mut builder = Builder { machine, paths, nodes, entered, ready, bus: 0, late: Vec::new() };
+    let mut builder = Builder { machine, paths, nodes, entered, behind, ready, bus: 0, late: Vec::new() };
     for index in 0..block.len() {
         builder.add(block, index);
     }
@@ -73,7 +74,12 @@ impl Builder<'_> {
         let issued = self.issue(block, index, fetched);
         let this = &block[index];
         let data: u64 = this.data.iter().map(|cost| cost.cycles).sum();
-        let duration = (this.class.occupies + data).max(1);
+        let store = |before: usize| match index.checked_sub(before) {
+            Some(earlier) => block[earlier].instruction.class == Class::Store,
+            None => self.behind[before - index - 1],
+        };
+        let behind = if store(1) || store(2) { this.class.behind_store } else { 0 };
+        let duration = (this.class.occupies + data).max(1) + behind;
         let left = self.paths.node(vec![(issued, duration as i64)]);
         self.nodes.push(Nodes { fetched, issued, left });
         if has_data(this) {

@@ -2,7 +2,7 @@
 
 use crate::simulate::hierarchy::{Answer, Hierarchy};
 use crate::simulate::trace::{Control, Step};
-use wcet_hardware::machine::{ClassCost, Follow, Issue, Machine};
+use wcet_hardware::machine::{Class, ClassCost, Follow, Issue, Machine};
 
 /// When an instruction was fetched, issued, and left execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,11 +27,14 @@ pub struct Work {
     last_line: u64,
     /// Cycles of its data accesses.
     data: u64,
+    is_store: bool,
+    /// One of the two instructions before is a store.
+    is_behind_store: bool,
     has_data: bool,
 }
 
 impl Work {
-    pub fn new(step: &Step, cost: ClassCost, hierarchy: &mut Hierarchy) -> Self {
+    pub fn new(step: &Step, cost: ClassCost, before: &[Work], hierarchy: &mut Hierarchy) -> Self {
         let (fetches, data) = step.touch(hierarchy);
         let size = hierarchy.line();
         Work {
@@ -51,11 +54,14 @@ impl Work {
             last_line: (step.address + step.length.max(1) - 1) / size,
             data: data.iter().map(|answer: &Answer| answer.cycles).sum(),
             has_data: !data.is_empty(),
+            is_store: step.class == Class::Store,
+            is_behind_store: before.iter().rev().take(2).any(|work| work.is_store),
         }
     }
 
     fn duration(&self) -> u64 {
-        (self.cost.occupies + self.data).max(1)
+        let behind = if self.is_behind_store { self.cost.behind_store } else { 0 };
+        (self.cost.occupies + self.data).max(1) + behind
     }
 }
 

@@ -62,7 +62,8 @@ impl Simulator {
             let Some(cost) = self.machine.classes.get(&class) else {
                 return Err(SimulateError::NoClass { step, address, class, machine: self.machine.name.clone() });
             };
-            work.push(clock::Work::new(instruction, *cost, &mut self.hierarchy));
+            let next = clock::Work::new(instruction, *cost, &work, &mut self.hierarchy);
+            work.push(next);
         }
         Ok(clock::run(&self.machine, &work))
     }

@@ -100,6 +100,7 @@ pub fn machine(random: &mut Random) -> Machine {
         let latency = if random.one_in(2) { random.below_u64(5) } else { 0 };
         let cost = ClassCost {
             occupies,
+            behind_store: if random.one_in(4) { random.below_u64(8) } else { 0 },
             latency,
             pairs_first: pairs && !random.one_in(4),
             pairs_second: pairs && !random.one_in(4),
