@@ -99,6 +99,17 @@ impl Sets {
     }
 }
 
+impl Target {
+    /// Numbers of the first and the last line, where they are known.
+    pub fn lines(self, size: u64) -> Option<(u64, u64)> {
+        match self {
+            Target::At(address) => Some((address / size, address / size)),
+            Target::Within(first, last) => Some((first / size, last / size)),
+            _ => None,
+        }
+    }
+}
+
 impl Access {
     /// A certain access to the line that holds `address`.
     pub fn at(kind: Kind, address: u64) -> Self {

@@ -103,7 +103,7 @@ pub struct Region {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClassCost {
     pub occupies: u64,
-    /// In addition, where one of the two instructions before is a store.
+    /// In addition, where one of the two instructions before is a store to the same line.
     pub behind_store: u64,
     pub latency: u64,
     pub pairs_first: bool,

@@ -156,7 +156,7 @@ pub const TABLES: &[TableSpec] = &[
                 "behind_store",
                 CYCLES,
                 "0",
-                "Further cycles in execution where one of the two instructions before is of class `store`.",
+                "Further cycles in execution where one of the two instructions before is of class `store`, and accesses the same line.",
             ),
             optional("latency", CYCLES, "0", "Further cycles until its results can be read."),
             optional("pairs_first", Kind::Flag, "false", "Can issue together with its successor."),

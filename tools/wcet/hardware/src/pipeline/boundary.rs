@@ -1,7 +1,8 @@
 //! What is in flight between blocks, relative to the reference.
 
+use crate::cache::Access;
 use crate::machine::{Class, Follow, Issue, Machine};
-use crate::pipeline::block::{Block, Edge, Program};
+use crate::pipeline::block::{Block, Edge, Instruction, Program};
 
 /// Cycles after the reference at which each register is ready at the latest.
 pub type Pending = [u64; 64];
@@ -26,17 +27,41 @@ pub fn fetch_start(machine: &Machine, entered: Entered) -> i64 {
     }
 }
 
-/// Whether the last instruction before a block, and the one before that, may be stores.
-pub type Stores = [bool; 2];
+/// What an instruction before a block may have stored.
+#[derive(Debug, Clone, Copy)]
+pub enum Stored<'a> {
+    Nothing,
+    By(&'a [Access]),
+    Anything,
+}
 
-/// What the block at the end of `program`'s `edge` is behind.
-pub fn stores(machine: &Machine, program: &Program, edge: &Edge) -> Stores {
+/// By the last instruction before a block, and by the one before that.
+pub type Stores<'a> = [Stored<'a>; 2];
+
+/// What the block at the end of `edge` is behind.
+pub fn stores<'a>(machine: &Machine, program: &'a Program, edge: &Edge) -> Stores<'a> {
     if machine.classes.values().all(|cost| cost.behind_store == 0) {
-        return [false; 2];
+        return [Stored::Nothing; 2];
     }
-    let mut backward = program.blocks[edge.from].instructions.iter().rev();
-    // What stands before a block of one instruction is not looked for.
-    [0, 1].map(|_| backward.next().is_none_or(|instruction| instruction.class == Class::Store))
+    let stored = |instruction: &'a Instruction| match instruction.class {
+        Class::Store => Stored::By(&instruction.data),
+        _ => Stored::Nothing,
+    };
+    match program.blocks[edge.from].instructions.as_slice() {
+        [.., before, last] => [stored(last), stored(before)],
+        [last] => [stored(last), before(program, edge.from)],
+        [] => [Stored::Anything; 2],
+    }
+}
+
+/// What the last instruction before a block may have stored, whichever way leads to it.
+fn before(program: &Program, block: usize) -> Stored<'static> {
+    let stores = |one: &Block| one.instructions.last().is_none_or(|last| last.class == Class::Store);
+    let mut ways = program.edges.iter().filter(|edge| edge.to == block);
+    if block == program.entry || ways.any(|edge| stores(&program.blocks[edge.from])) {
+        return Stored::Anything;
+    }
+    Stored::Nothing
 }
 
 /// Latest issue of the `before`-th instruction before the block, 1 being the last one.

@@ -3,7 +3,7 @@
 use crate::cache::Outcome;
 use crate::machine::{Follow, Machine, Transfer};
 use crate::pipeline::block::{Edge, Left, Program};
-use crate::pipeline::boundary::{after, stores, Entered, Pending, Stores};
+use crate::pipeline::boundary::{after, stores, Entered, Pending, Stored, Stores};
 use crate::pipeline::error::PipelineError;
 use crate::pipeline::graph::{weigh, weighed, Weighed};
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,12 +58,13 @@ pub fn analyse(program: &Program, machine: &Machine) -> Result<Costs, Vec<Pipeli
         weight.cycles
     };
     // Nothing is in flight at the start, but what was stored last may still be on its way.
-    let entry = cost(program.entry, Entered::Start, [true; 2]);
-    let mut known: BTreeMap<(usize, Entered, Stores), u64> = BTreeMap::new();
+    let entry = cost(program.entry, Entered::Start, [Stored::Anything; 2]);
+    let mut known: BTreeMap<(usize, Entered, Option<usize>), u64> = BTreeMap::new();
     let edges = program.edges.iter().map(|edge| {
         let entered = Entered::After(follow(program, machine, edge));
         let behind = stores(machine, program, edge);
-        *known.entry((edge.to, entered, behind)).or_insert_with(|| cost(edge.to, entered, behind))
+        let from = behind.iter().any(|one| !matches!(one, Stored::Nothing)).then_some(edge.from);
+        *known.entry((edge.to, entered, from)).or_insert_with(|| cost(edge.to, entered, behind))
     });
     let edges = edges.collect();
     let mut scopes = vec![0; program.scopes.len()];

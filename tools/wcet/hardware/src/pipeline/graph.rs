@@ -1,9 +1,9 @@
 //! The execution graph of one block, entered in one way.
 
-use crate::cache::Cost;
+use crate::cache::{Access, Cost, Target};
 use crate::machine::{Class, ClassCost, Issue, Machine, Transfer};
 use crate::pipeline::block::{Block, Instruction, Place};
-use crate::pipeline::boundary::{fetch_start, issued, Entered, Pending, Stores};
+use crate::pipeline::boundary::{fetch_start, issued, Entered, Pending, Stored, Stores};
 use crate::pipeline::longest::{Paths, NEVER};
 
 /// An instruction with all that the graph needs of it.
@@ -47,7 +47,7 @@ struct Builder<'a> {
     paths: Paths,
     nodes: Vec<Nodes>,
     entered: Entered,
-    behind: Stores,
+    behind: Stores<'a>,
     /// What each register can wait for.
     ready: Vec<Vec<(usize, i64)>>,
     /// Leaving of the last instruction with data accesses, the reference at first.
@@ -75,8 +75,15 @@ impl Builder<'_> {
         let this = &block[index];
         let data: u64 = this.data.iter().map(|cost| cost.cycles).sum();
         let store = |before: usize| match index.checked_sub(before) {
-            Some(earlier) => block[earlier].instruction.class == Class::Store,
-            None => self.behind[before - index - 1],
+            Some(earlier) => {
+                let earlier = block[earlier].instruction;
+                earlier.class == Class::Store && may_meet(self.machine, &earlier.data, &this.instruction.data)
+            }
+            None => match self.behind[before - index - 1] {
+                Stored::Nothing => false,
+                Stored::By(earlier) => may_meet(self.machine, earlier, &this.instruction.data),
+                Stored::Anything => true,
+            },
         };
         let behind = if store(1) || store(2) { this.class.behind_store } else { 0 };
         let duration = (this.class.occupies + data).max(1) + behind;
@@ -196,6 +203,22 @@ impl Builder<'_> {
         });
         longer.max().unwrap_or(0).max(0) as u64
     }
+}
+
+/// Whether two instructions may access one line.
+fn may_meet(machine: &Machine, earlier: &[Access], later: &[Access]) -> bool {
+    let size = machine.line();
+    let meet = |a: &Access, b: &Access| match (a.target, b.target) {
+        (Target::Stack(first, last), Target::Stack(from, to)) => {
+            // Where lines begin is not known.
+            first < to.saturating_add(size as i64) && from < last.saturating_add(size as i64)
+        }
+        (a, b) => match (a.lines(size), b.lines(size)) {
+            (Some((first, last)), Some((from, to))) => first <= to && from <= last,
+            _ => true,
+        },
+    };
+    earlier.iter().any(|a| later.iter().any(|b| meet(a, b)))
 }
 
 fn registers(mask: u64) -> impl Iterator<Item = usize> {

@@ -81,3 +81,28 @@ fn what_is_foreseen_has_no_refill() {
     assert_eq!(cost(branch(1, 0x80), Left::Taken), hit + 3, "forward, taken");
     assert_eq!(cost(branch(1, 0x40), Left::NotTaken), hit + 3, "backward, not taken");
 }
+
+#[test]
+fn a_load_behind_a_store_to_its_line_takes_longer() {
+    let mut vexriscv = machine("vexriscv");
+    vexriscv.branch.ahead = 0;
+    let store = |address: u64| {
+        let data = vec![Access::at(Kind::Write, address)];
+        Instruction { data, ..one(0, Class::Store, 0, 0) }
+    };
+    let block = |instructions| Block { instructions, ..Block::default() };
+    let cost = |first: Instruction, between: Vec<Instruction>| {
+        let mut blocks = vec![block(vec![one(0, Class::Alu, 0, 0), first])];
+        blocks.extend(between.into_iter().map(|instruction| block(vec![instruction])));
+        blocks.push(block(vec![one(3, Class::Load, 0, 1)]));
+        let edges: Vec<Edge> = (1..blocks.len()).map(|to| Edge { from: to - 1, to, left: Left::Fall }).collect();
+        let program = Program { blocks, edges, ..Program::default() };
+        *analyse(&program, &vexriscv).expect("all classes have costs").edges.last().expect("there is one")
+    };
+    let alu = || one(1, Class::Alu, 0, 0);
+    let without = cost(alu(), vec![]);
+    assert_eq!(cost(store(0x8004), vec![]), without + 6, "the same line");
+    assert_eq!(cost(store(0x8020), vec![]), without, "another line");
+    assert_eq!(cost(store(0x8004), vec![alu()]), without + 6, "two before, in a block of its own");
+    assert_eq!(cost(store(0x8004), vec![alu(), alu()]), without, "three before");
+}

@@ -28,7 +28,9 @@ pub struct Work {
     /// Cycles of its data accesses.
     data: u64,
     is_store: bool,
-    /// One of the two instructions before is a store.
+    /// Lines of its data accesses.
+    lines: Vec<u64>,
+    /// One of the two instructions before is a store to one of these lines.
     is_behind_store: bool,
     has_data: bool,
 }
@@ -37,6 +39,8 @@ impl Work {
     pub fn new(step: &Step, cost: ClassCost, before: &[Work], hierarchy: &mut Hierarchy) -> Self {
         let (fetches, data) = step.touch(hierarchy);
         let size = hierarchy.line();
+        let lines: Vec<u64> = step.memory.iter().map(|access| access.address / size).collect();
+        let meets = |others: &[u64]| others.iter().any(|line| lines.contains(line));
         Work {
             cost,
             reads: step.reads,
@@ -55,7 +59,8 @@ impl Work {
             data: data.iter().map(|answer: &Answer| answer.cycles).sum(),
             has_data: !data.is_empty(),
             is_store: step.class == Class::Store,
-            is_behind_store: before.iter().rev().take(2).any(|work| work.is_store),
+            is_behind_store: before.iter().rev().take(2).any(|one| one.is_store && meets(&one.lines)),
+            lines,
         }
     }
 
