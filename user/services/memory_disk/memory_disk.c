@@ -1,24 +1,21 @@
 /* A disk without a device: a driver of the protocol `sata` whose medium is its own memory, zeros at first. For systems whose data need
  * not last, and for measurements: a request takes instructions, and nothing of an emulator's host.
  *
- * Arguments: `sata`, the client; `bytes`, the disk's size (default 8M), for which the quota is to have room. */
-#include "abi.h"
+ * Argument: `sata`, the client. */
 #include "ashlar/driver.h"
-#include "ashlar/env.h"
-#include "ashlar/print.h"
 #include "ashlar/string.h"
-#include "ashlar/syscall.h"
 #include "sata_protocol.h"
 
 #define SECTOR 512u
-#define MEDIUM_ADDRESS 0x4000000000ul
+#define SECTORS 24576u /* 12 MiB */
 #define SLOTS 32u
 #define KIND_DISK 1u
 #define IDENTITY_SECTORS 200u /* byte */
-#define REASON_REQUEST 2u
 
-static uint8_t *const medium = (uint8_t *)MEDIUM_ADDRESS;
-static uint64_t sectors; /* of the disk */
+enum { REASON_REQUEST = 2, REASON_DROPPED = 4 };
+
+static uint8_t medium[SECTORS * SECTOR];
+static uint32_t is_frozen; /* the client has aborted: nothing is done until it lets the queue recover */
 
 static uint32_t is_in_area(uint32_t buffer, uint64_t bytes)
 {
@@ -35,8 +32,9 @@ static void start(void)
 
 static void identify(void)
 {
-    const struct sata_identify_ok body = {sectors, SECTOR, SLOTS};
+    static const struct sata_identify_ok body = {SECTORS, SECTOR, SLOTS};
     static const struct sata_identify_fail failed = {REASON_REQUEST};
+    const uint64_t sectors = SECTORS;
     uint32_t buffer = MAIL(sata_identify)->buffer;
 
     if (!is_in_area(buffer, SECTOR)) {
@@ -52,32 +50,49 @@ static void identify(void)
 static void transfer(uint32_t is_write)
 {
     const struct sata_read *body = (const struct sata_read *)MAIL(sata_read);
-    const struct sata_failed failed = {REASON_REQUEST, body->sector};
+    const struct sata_failed failed = {is_frozen ? REASON_DROPPED : REASON_REQUEST, body->sector};
     uint64_t cookie = COOKIE(), bytes = (uint64_t)body->count * SECTOR;
 
-    if (body->sector >= sectors || body->count > sectors - body->sector || !is_in_area(body->buffer, bytes)) {
+    if (is_frozen || body->sector >= SECTORS || body->count > SECTORS - body->sector ||
+        !is_in_area(body->buffer, bytes)) {
         EMIT(SATA_FAILED, cookie, &failed);
         return;
     }
     uint8_t *buffer = (uint8_t *)dma_memory(SATA_NUMBER, body->buffer);
-    uint8_t *at = medium + body->sector * SECTOR;
-    memcpy(is_write ? at : buffer, is_write ? buffer : at, bytes);
+    uint8_t *at = &medium[body->sector * SECTOR];
+    if (is_write) {
+        memcpy(at, buffer, bytes);
+    } else {
+        memcpy(buffer, at, bytes);
+    }
     EMIT(SATA_DONE, cookie);
+}
+
+/* Every command is done when it is asked for, so there is none to abort. A second abort was sent before the client knew of the first. */
+static void freeze(void)
+{
+    static const struct sata_frozen frozen = {REASON_DROPPED};
+
+    if (!is_frozen) {
+        is_frozen = 1;
+        EMIT(SATA_FROZEN, 0, &frozen);
+    }
 }
 
 static void serve(uint32_t mailbox)
 {
     static const struct sata_reset_ok reset_ok = {KIND_DISK};
-    static const struct sata_frozen frozen;
 
     switch (mailbox) {
     case SATA_START:
+        is_frozen = 0;
         start();
         break;
     case SATA_STOP:
         EMIT(SATA_STOP_OK);
         break;
     case SATA_RESET:
+        is_frozen = 0;
         EMIT(SATA_RESET_OK, 0, &reset_ok);
         break;
     case SATA_IDENTIFY:
@@ -94,9 +109,10 @@ static void serve(uint32_t mailbox)
         EMIT(SATA_FLUSH_OK);
         break;
     case SATA_ABORT:
-        EMIT(SATA_FROZEN, 0, &frozen);
+        freeze();
         break;
     case SATA_RECOVER:
+        is_frozen = 0;
         EMIT(SATA_RECOVERED);
         break;
     case SATA_STANDBY:
@@ -112,12 +128,6 @@ static void serve(uint32_t mailbox)
 
 void driver(void)
 {
-    uint64_t bytes = env_arg_u64("bytes", 8ul << 20) / PAGE_SIZE * PAGE_SIZE;
-
-    if (sys_mem_map(MEDIUM_ADDRESS, bytes / PAGE_SIZE, PROT_READ | PROT_WRITE) != STATUS_OK) {
-        panic("DISK %lu bytes of memory cannot be had: raise the quota, or lower `args.bytes`\n", bytes);
-    }
-    sectors = bytes / SECTOR;
     for (;;) {
         serve(AWAIT(SATA_START, SATA_STOP, SATA_UNPLUGGED_OK, SATA_RESET, SATA_IDENTIFY, SATA_CONFIGURE, SATA_READ,
                     SATA_WRITE, SATA_ABORT, SATA_RECOVER, SATA_FLUSH, SATA_STANDBY, SATA_WAKE));
