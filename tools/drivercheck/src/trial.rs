@@ -173,21 +173,6 @@ mod tests {
     use ::testing::Random;
 
     fn value(random: &mut Random, depth: u32) -> Expr {
-        const OPS: [Op; 13] = [
-            Op::Add,
-            Op::Sub,
-            Op::Mul,
-            Op::UDiv,
-            Op::SDiv,
-            Op::URem,
-            Op::SRem,
-            Op::And,
-            Op::Or,
-            Op::Xor,
-            Op::Shl,
-            Op::LShr,
-            Op::AShr,
-        ];
         if depth == 0 {
             return match random.below(3) {
                 0 => constant(random.below_u64(256), 8),
@@ -201,7 +186,7 @@ mod tests {
             1 => choose(compare(Compare::SLt, a, b), b, a),
             2 => cut(binary(Op::Mul, sign_extend(a, 16), zero_extend(b, 16)), 8),
             3 => cut(binary(Op::LShr, sign_extend(a, 64), zero_extend(b, 64)), 8),
-            _ => binary(random.pick(&OPS), a, b),
+            _ => binary(random.pick(&Op::ALL), a, b),
         }
     }
 

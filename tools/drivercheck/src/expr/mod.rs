@@ -50,6 +50,24 @@ pub enum Op {
     AShr,
 }
 
+impl Op {
+    pub const ALL: [Op; 13] = [
+        Op::Add,
+        Op::Sub,
+        Op::Mul,
+        Op::UDiv,
+        Op::SDiv,
+        Op::URem,
+        Op::SRem,
+        Op::And,
+        Op::Or,
+        Op::Xor,
+        Op::Shl,
+        Op::LShr,
+        Op::AShr,
+    ];
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Compare {
     Eq,

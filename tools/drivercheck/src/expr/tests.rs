@@ -2,21 +2,6 @@
 
 use super::*;
 
-const OPS: [Op; 13] = [
-    Op::Add,
-    Op::Sub,
-    Op::Mul,
-    Op::UDiv,
-    Op::SDiv,
-    Op::URem,
-    Op::SRem,
-    Op::And,
-    Op::Or,
-    Op::Xor,
-    Op::Shl,
-    Op::LShr,
-    Op::AShr,
-];
 const COMPARISONS: [Compare; 3] = [Compare::Eq, Compare::ULt, Compare::SLt];
 
 /// Values of the variables 0, 1 and 2.
@@ -186,7 +171,7 @@ fn constants_of_machine_words_fold_as_arithmetic_says() {
 
 fn folds(a: u64, b: u64, bits: u32) {
     let (left, right) = (constant(a, bits), constant(b, bits));
-    for op in OPS {
+    for op in Op::ALL {
         let value = binary(op, left, right).value();
         assert_eq!(value, Some(reference(op, a, b, bits)), "{a} {op:?} {b} in {bits} bits");
     }
@@ -220,10 +205,10 @@ fn nested_operations_keep_their_value() {
         let widths = [bits, bits, 0];
         let (x, y) = (variable(0, bits), variable(1, bits));
         let leaves: Vec<Term> = [x.clone(), y, x.not()].into_iter().chain(constants(bits)).collect();
-        for (op, (a, b)) in pairs(&OPS, &pairs(&leaves, &leaves)) {
+        for (op, (a, b)) in pairs(&Op::ALL, &pairs(&leaves, &leaves)) {
             let inner = a.binary(op, &b);
             inner.not().check(widths);
-            for (outer, c) in pairs(&OPS, &leaves) {
+            for (outer, c) in pairs(&Op::ALL, &leaves) {
                 inner.binary(outer, &c).check(widths);
                 c.binary(outer, &inner).check(widths);
             }

@@ -12,21 +12,6 @@ impl Dice {
 }
 
 const BITS: [u32; 4] = [1, 8, 32, 64];
-const OPS: [Op; 13] = [
-    Op::Add,
-    Op::Sub,
-    Op::Mul,
-    Op::UDiv,
-    Op::SDiv,
-    Op::URem,
-    Op::SRem,
-    Op::And,
-    Op::Or,
-    Op::Xor,
-    Op::Shl,
-    Op::LShr,
-    Op::AShr,
-];
 
 /// The same expression twice: over variables, and over their values.
 fn pair(dice: &mut Dice, values: &[u64], bits: u32, depth: u32) -> (Expr, Expr) {
@@ -55,7 +40,7 @@ fn pair(dice: &mut Dice, values: &[u64], bits: u32, depth: u32) -> (Expr, Expr) 
             (expr::compare(op, d.0, e.0), expr::compare(op, d.1, e.1))
         }
         _ => {
-            let op = OPS[dice.roll(13) as usize];
+            let op = Op::ALL[dice.roll(13) as usize];
             (expr::binary(op, a.0, b.0), expr::binary(op, a.1, b.1))
         }
     }
