@@ -1,9 +1,13 @@
 //! Protocols of which a program is the client: those in its table `client_protocols`. They are checked as their mirror.
 
 use crate::driver::DriverError;
+use crate::lower::CLIENTS;
 use lang_c::ast::{Expression, ExternalDeclaration, Initializer, TranslationUnit, UnaryOperator};
 use protocol::mirror::mirror;
 use protocol::Checked;
+
+/// What the name of a protocol ends with whose server and client a program is both, where it is the client.
+pub const TOWARDS_DRIVER: &str = "_driver";
 
 /// The names in a table of protocols, each `&NAME_protocol`; nothing if there is no such table.
 fn table(unit: &TranslationUnit, wanted: &str) -> Result<Vec<String>, DriverError> {
@@ -45,11 +49,12 @@ pub fn as_spoken(unit: &TranslationUnit, protocols: Vec<Checked>) -> Result<Vec<
         return Ok(protocols);
     }
     let served = table(unit, "driver_protocols")?;
+    let has_several = crate::lower::is_defined(unit, CLIENTS);
     let is_spoken = |name: &String| protocols.iter().any(|one| one.protocol.name == *name);
     for name in &clients {
-        if served.contains(name) {
+        if served.contains(name) && !has_several {
             let text =
-                format!("protocol {name} stands in `driver_protocols` and in `client_protocols`: it has one port");
+                format!("protocol {name} stands in `driver_protocols` and in `client_protocols`: without `{CLIENTS}` it has one port");
             return Err(DriverError::Protocol(text));
         }
         if !is_spoken(name) {
@@ -57,9 +62,21 @@ pub fn as_spoken(unit: &TranslationUnit, protocols: Vec<Checked>) -> Result<Vec<
             return Err(DriverError::Protocol(text));
         }
     }
-    let mirrored = |one: Checked| match clients.contains(&one.protocol.name) {
-        true => mirror(&one).map(|own| own.checked).map_err(|error| DriverError::Protocol(error.to_string())),
-        false => Ok(one),
-    };
-    protocols.into_iter().map(mirrored).collect()
+    let (mut all, mut both) = (Vec::new(), Vec::new());
+    for one in protocols {
+        if !clients.contains(&one.protocol.name) {
+            all.push(one);
+            continue;
+        }
+        let mut own = mirror(&one).map_err(|error| DriverError::Protocol(error.to_string()))?.checked;
+        if served.contains(&one.protocol.name) {
+            own.protocol.name.push_str(TOWARDS_DRIVER);
+            both.push(own);
+            all.push(one);
+        } else {
+            all.push(own);
+        }
+    }
+    all.extend(both);
+    Ok(all)
 }

@@ -1,5 +1,6 @@
 //! A driver's files: preprocessed as for its image, parsed, made into the program model.
 
+use crate::clients::TOWARDS_DRIVER;
 use crate::hash::HashMap;
 use crate::lower::{lower, Asked, Names};
 use crate::preprocess::Build;
@@ -226,7 +227,10 @@ impl Driver {
 /// The number of a protocol is that of its port, of which a driver has one for each protocol.
 fn one_number_each(protocols: &[Checked]) -> Result<(), DriverError> {
     for (index, one) in protocols.iter().enumerate() {
-        if let Some(other) = protocols[..index].iter().find(|other| other.protocol.number == one.protocol.number) {
+        if let Some(other) = protocols[..index].iter().find(|other| {
+            let is_both = one.protocol.name.strip_suffix(TOWARDS_DRIVER) == Some(&other.protocol.name);
+            other.protocol.number == one.protocol.number && !is_both
+        }) {
             let (number, first, second) = (one.protocol.number, &other.protocol.name, &one.protocol.name);
             return Err(DriverError::Protocol(format!(
                 "the driver speaks `{first}` and `{second}`, which both have the number {number}: \

@@ -21,6 +21,7 @@ pub mod result;
 pub mod rules;
 pub mod seeded;
 pub mod simplify;
+pub mod slice;
 pub mod solver;
 pub mod source_map;
 pub mod subset;

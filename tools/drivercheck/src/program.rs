@@ -120,12 +120,16 @@ pub struct Program {
     pub lasting: BTreeSet<Var>,
     /// The cookie of the request that is followed.
     pub followed: Option<Var>,
+    /// The number of the client that is followed, of several.
+    pub client: Option<Var>,
     /// Cookie and payload of the message taken last.
     pub payload: BTreeSet<Var>,
     /// The I/O ports that the driver says it has.
     pub ports: Option<Ports>,
     /// Its edges are whole paths between places where paths meet: see `simplify`.
     pub is_joined: bool,
+    /// It has more runs than the program: see `slice`.
+    pub is_part: bool,
 }
 
 impl Program {

@@ -69,7 +69,7 @@ fn is_copy(value: Expr) -> bool {
 
 /// Variables whose every value is a constant or a copy of another such variable. Objects of static duration are none: they
 /// keep their values too long.
-fn decisions(program: &Program) -> HashSet<Var> {
+pub fn decisions(program: &Program) -> HashSet<Var> {
     let steps = || program.edges.iter().flat_map(|edge| &edge.steps);
     let assigned = steps().filter_map(|step| match step.op {
         Op::Assign(var, _) => Some(var),

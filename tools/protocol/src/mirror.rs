@@ -33,6 +33,11 @@ pub enum MirrorError {
     Owed(String, String, String, String),
 }
 
+/// Whether a protocol is a mirror.
+pub fn is_mirror(protocol: &Protocol) -> bool {
+    protocol.message("driver_lost").is_some()
+}
+
 /// A message that the client must not send in a state, though the driver would take it there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Withheld {

@@ -7,7 +7,7 @@ use crate::loops::ranking::Loop;
 use crate::program::{Edge, Op, Program, Step};
 
 /// Paths through a loop; a loop with more is not analysed.
-const MAX_PATHS: usize = 400;
+pub(super) const MAX_PATHS: usize = 400;
 
 /// What an iteration does: conditions, and the variables' values after it, over those before.
 pub type Iteration = (Vec<Expr>, Vec<(Var, Expr)>);
@@ -23,11 +23,24 @@ struct Walk<'a> {
     trail: Vec<usize>,
 }
 
-#[derive(Clone)]
-struct Now {
+/// What is known on a path.
+#[derive(Clone, PartialEq)]
+pub(super) struct Now {
     values: HashMap<Var, Expr>,
     conditions: Vec<Expr>,
     fresh: Var,
+}
+
+impl Now {
+    pub(super) fn at_head(program: &Program) -> Now {
+        Now { values: HashMap::default(), conditions: Vec::new(), fresh: program.vars.len() as Var }
+    }
+
+    pub(super) fn iteration(self) -> Iteration {
+        let mut values: Vec<(Var, Expr)> = self.values.into_iter().collect();
+        values.sort_unstable();
+        (self.conditions, values)
+    }
 }
 
 /// All paths from a loop's head back to it; none if there are too many.
@@ -41,8 +54,7 @@ pub fn iterations(program: &Program, one: &Loop) -> Option<Vec<Iteration>> {
         made: Vec::new(),
         trail: Vec::new(),
     };
-    let now = Now { values: HashMap::default(), conditions: Vec::new(), fresh: program.vars.len() as Var };
-    walk.from(one.head, now)?;
+    walk.from(one.head, Now::at_head(program))?;
     let mut made = walk.made;
     made.sort_unstable();
     made.dedup();
@@ -99,20 +111,18 @@ impl Walk<'_> {
         if self.made.len() >= MAX_PATHS {
             return None;
         }
-        let mut values: Vec<(Var, Expr)> = now.values.into_iter().collect();
-        values.sort_unstable();
-        self.made.push((now.conditions, values));
+        self.made.push(now.iteration());
         Some(())
     }
 }
 
-fn open(program: &Program, now: &mut Now, var: Var) {
+pub(super) fn open(program: &Program, now: &mut Now, var: Var) {
     now.values.insert(var, expr::var(now.fresh, program.vars[var as usize].bits));
     now.fresh += 1;
 }
 
 /// False if the step cannot happen.
-fn apply(program: &Program, now: &mut Now, step: &Step) -> bool {
+pub(super) fn apply(program: &Program, now: &mut Now, step: &Step) -> bool {
     match &step.op {
         Op::Assign(var, value) => {
             let value = value.replace(&|one| now.values.get(&one).copied());

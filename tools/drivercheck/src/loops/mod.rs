@@ -4,6 +4,7 @@ pub mod bodies;
 pub mod exits;
 pub mod prepare;
 pub mod ranking;
+mod slices;
 pub mod summary;
 #[cfg(test)]
 mod tests;

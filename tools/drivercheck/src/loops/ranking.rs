@@ -7,6 +7,7 @@ use crate::expr::{self, Expr, Node, Var};
 use crate::graph;
 use crate::hash::{HashMap, HashSet};
 use crate::loops::bodies::{iterations, Iteration};
+use crate::loops::slices;
 use crate::program::Program;
 use crate::solver::{Answer, Solver, SolverError};
 
@@ -43,15 +44,25 @@ pub fn ending(loops: &[Loop]) -> Vec<Ending> {
 }
 
 fn visit(program: &Program, solver: &mut Solver, one: &mut Loop, known: &mut Known) -> Result<(), SolverError> {
-    if let Some(iterations) = iterations(program, one) {
-        one.ends = match known.get(&iterations) {
-            Some(answer) => *answer,
-            None => {
-                let answer = ends(solver, program, &iterations)?;
-                known.insert(iterations, answer);
-                answer
+    let mut ends_with = |iterations: Vec<Iteration>| -> Result<bool, SolverError> {
+        if let Some(answer) = known.get(&iterations) {
+            return Ok(*answer);
+        }
+        let answer = ends(solver, program, &iterations)?;
+        known.insert(iterations, answer);
+        Ok(answer)
+    };
+    match iterations(program, one) {
+        Some(iterations) => one.ends = ends_with(iterations)?,
+        None => {
+            for vars in slices::of(program, one) {
+                let Some(iterations) = slices::iterations(program, one, &vars) else { continue };
+                if ends_with(iterations)? {
+                    one.ends = true;
+                    break;
+                }
             }
-        };
+        }
     }
     one.inner.iter_mut().try_for_each(|inner| visit(program, solver, inner, known))
 }
@@ -173,8 +184,13 @@ fn candidates(program: &Program, iterations: &[Iteration]) -> Vec<Expr> {
         conditions.iter().for_each(|condition| condition.atoms(&mut atoms));
         for atom in atoms {
             if let Node::Compare(_, a, b) = atom.node() {
-                add(expr::binary(expr::Op::Sub, b, a));
-                add(expr::binary(expr::Op::Sub, a, b));
+                let less = |a: Expr, b: Expr| expr::binary(expr::Op::Sub, a, b);
+                let one_more = |value: Expr| expr::binary(expr::Op::Add, value, expr::constant(1, value.bits()));
+                add(less(b, a));
+                add(less(a, b));
+                // Where the bound is counted, too.
+                add(less(one_more(b), a));
+                add(less(one_more(a), b));
                 add(a);
                 add(b);
             } else {

@@ -25,10 +25,22 @@ impl<'a> Lower<'a> {
         let is_primitive = self.names.is_primitive(name);
         self.is_for_drivers(name, call.callee.span.start);
         if is_primitive && self.names.emit.iter().any(|known| known == name) {
+            self.is_for_clients(name);
             return self.emit(&call.arguments);
         }
         if is_primitive && self.names.wait.iter().any(|known| known == name) {
-            return self.wait(&call.arguments);
+            self.is_for_clients(name);
+            return self.wait(&call.arguments, false);
+        }
+        let clients = &self.names.clients;
+        if clients.emit.iter().any(|known| known == name) {
+            self.is_for_clients(name);
+            return self.emit(&call.arguments);
+        }
+        if clients.wait.iter().chain(&clients.poll).any(|known| known == name) {
+            let may_be_none = clients.poll.iter().any(|known| known == name);
+            self.is_for_clients(name);
+            return self.wait(&call.arguments, may_be_none);
         }
         let place = self.place.clone();
         let mut operands = Vec::new();
@@ -45,6 +57,9 @@ impl<'a> Lower<'a> {
         if self.at.is_some() {
             self.place = place;
         }
+        if !self.functions.contains_key(name) {
+            self.is_for_clients(name);
+        }
         if let Some(bytes) = self.names.ports.iter().find_map(|(own, bytes)| (own == name).then_some(*bytes)) {
             self.check_port(name, bytes, &arguments);
         }
@@ -54,6 +69,8 @@ impl<'a> Lower<'a> {
         match (name, self.functions.get(name).copied()) {
             _ if name == "driver_cookie" => Value::Int(self.var(self.cookie), super::types::LONG),
             _ if name == "driver_payload" => super::payload::taken(),
+            _ if self.names.clients.current.iter().any(|known| known == name) => self.current_client(),
+            _ if self.names.clients.turn.iter().any(|known| known == name) => self.turn_to(&arguments),
             _ if is_primitive => self.external(name, &arguments),
             (_, Some(function)) => self.inline(name, function, &arguments),
             ("__builtin_expect", None) => arguments.into_iter().next().unwrap_or(Value::Void),

@@ -83,6 +83,9 @@ impl<'a> Lower<'a> {
             if let (Some(initializer), true) = (initializer, is_file && name == super::ports::PORTS) {
                 self.note_ports(&initializer.node);
             }
+            if let (Some(initializer), true) = (initializer, is_file && name == super::clients::CLIENTS) {
+                self.note_clients(&initializer.node);
+            }
             if is_volatile && !matches!(ty, Type::Pointer(_)) {
                 if let Some(initializer) = initializer {
                     self.discard(&initializer.node);

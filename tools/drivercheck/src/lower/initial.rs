@@ -149,6 +149,7 @@ impl<'a> Lower<'a> {
     pub(super) fn part(&mut self, place: &Lvalue, index: usize) -> Option<Lvalue> {
         let storage = match &place.storage {
             Storage::Fields(all) => all.get(index).cloned().unwrap_or(Storage::Opaque),
+            Storage::ByClient(inner) if matches!(place.ty, Type::Array(..)) => self.select_client(inner, index as u64),
             Storage::Cells(inner, followed) => {
                 inner.select(followed.map(|own| expr::equal(self.var(own), expr::constant(index as u64, 64))))
             }

@@ -3,11 +3,20 @@
 use super::types::Type;
 use super::value::Value;
 use super::{Entity, Lower};
-use crate::expr;
+use crate::expr::{self, Expr};
 use crate::program::{Await, Message, Op};
 use lang_c::ast::{Expression, Initializer, UnaryOperator};
 use lang_c::span::Node;
 use std::collections::BTreeSet;
+
+/// A message that the driver sends.
+pub(super) struct Sent {
+    pub message: Message,
+    pub cookie: Expr,
+    pub payload: Option<Value>,
+    /// The mailbox is a constant.
+    pub is_known: bool,
+}
 
 impl<'a> Lower<'a> {
     /// The message that a call is, though its text does not say so: touching a register.
@@ -58,12 +67,14 @@ impl<'a> Lower<'a> {
             _ => self.any("(cookie)", 64),
         };
         if let Some(number) = mailbox.value() {
-            match self.mailboxes.get(&number).copied() {
-                Some(message) if !self.is_incoming(message) => {
-                    self.check_payload(message, values.get(1), true);
-                    self.send(message, cookie);
+            match self.mailboxes.get(&(number, false)).copied() {
+                Some(message) => {
+                    let payload = values.get(1).cloned();
+                    self.send_in_turn(&Sent { message, cookie, payload, is_known: true });
                 }
-                Some(_) => self.fault("the driver receives from this mailbox; it does not send to it"),
+                None if self.mailboxes.contains_key(&(number, true)) => {
+                    self.fault("the driver receives from this mailbox; it does not send to it");
+                }
                 None if self.at.is_none() => {}
                 None => self.fault(format!("{number:#06x} is no mailbox of a protocol that was given")),
             }
@@ -71,15 +82,15 @@ impl<'a> Lower<'a> {
         }
         // Computed: one branch for each mailbox that it can be.
         let done = self.node();
-        let all = self.mailboxes.iter().map(|(number, message)| (*number, *message));
-        let mut all: Vec<(u64, Message)> = all.filter(|(_, message)| !self.is_incoming(*message)).collect();
+        let sent = self.mailboxes.iter().filter(|((_, is_incoming), _)| !is_incoming);
+        let mut all: Vec<(u64, Message)> = sent.map(|((number, _), message)| (*number, *message)).collect();
         all.sort_unstable();
         for (number, message) in all {
             let Some(from) = self.at else { break };
             let is = expr::equal(mailbox, expr::constant(number, mailbox.bits()));
             self.op(Op::Assume(is));
-            self.check_payload(message, values.get(1), false);
-            self.send(message, cookie);
+            let payload = values.get(1).cloned();
+            self.send_in_turn(&Sent { message, cookie, payload, is_known: false });
             self.jump(done);
             self.at = Some(from);
             self.op(Op::Assume(expr::not(is)));
@@ -90,9 +101,16 @@ impl<'a> Lower<'a> {
         Value::Void
     }
 
-    pub(super) fn wait(&mut self, arguments: &'a [Node<Expression>]) -> Value {
+    pub(super) fn check_and_send(&mut self, sent: &Sent) {
+        self.check_payload(sent.message, sent.payload.as_ref(), sent.is_known);
+        self.send(sent.message, sent.cookie);
+    }
+
+    /// `may_be_none`: it does not wait, and gives 0 if there is no message.
+    pub(super) fn wait(&mut self, arguments: &'a [Node<Expression>], may_be_none: bool) -> Value {
         let place = self.place.clone();
         let mut messages = BTreeSet::new();
+        let mut asks_console = false;
         let set = match arguments {
             [set] => self.set(set),
             _ => None,
@@ -104,11 +122,14 @@ impl<'a> Lower<'a> {
                     self.fault("an AWAIT of no mailbox");
                 }
                 for number in numbers {
-                    match self.mailboxes.get(&number).copied() {
-                        Some(message) if self.is_incoming(message) => {
+                    match self.mailboxes.get(&(number, true)).copied() {
+                        Some(message) => {
                             messages.insert(message);
                         }
-                        Some(_) => self.fault("the driver sends to this mailbox; it cannot wait for it"),
+                        None if self.is_console(number) => asks_console = true,
+                        None if self.mailboxes.contains_key(&(number, false)) => {
+                            self.fault("the driver sends to this mailbox; it cannot wait for it");
+                        }
                         None => self.fault(format!("{number:#06x} is no mailbox of a protocol that was given")),
                     }
                 }
@@ -130,9 +151,16 @@ impl<'a> Lower<'a> {
         let (waiting, done) = (self.at, self.node());
         for message in messages {
             self.at = waiting;
-            self.receive(message);
+            self.receive_in_turn(message);
             let number = protocol::generate::header::mailbox(&self.protocols[message.0].protocol, message.1);
             self.assign(result, expr::constant(u64::from(number), 32));
+            self.jump(done);
+        }
+        let others = [(may_be_none, 0), (asks_console, super::clients::CONSOLE_STATUS)];
+        for (_, number) in others.into_iter().filter(|(may_be, _)| *may_be) {
+            self.at = waiting;
+            self.end_turn();
+            self.assign(result, expr::constant(number, 32));
             self.jump(done);
         }
         self.at = Some(done);
@@ -162,9 +190,5 @@ impl<'a> Lower<'a> {
         let Initializer::List(masks) = &item.node.initializer.node else { return };
         let masks: Option<Vec<u64>> = masks.iter().map(|item| self.plain_constant(&item.node)).collect();
         self.sets.extend(masks.map(|masks| (object, masks)));
-    }
-
-    fn is_incoming(&self, (protocol, message): Message) -> bool {
-        self.protocols[protocol].protocol.messages[message].incoming
     }
 }

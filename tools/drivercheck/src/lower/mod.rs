@@ -9,6 +9,7 @@
 
 mod branch;
 mod call;
+mod clients;
 mod declare;
 mod expression;
 mod guess;
@@ -31,11 +32,12 @@ use crate::hash::{HashMap, HashSet};
 use crate::program::{Edge, Message, Op, Place, Program, Step, Variable};
 use crate::source_map::Lines;
 use crate::Fault;
+pub use clients::CLIENTS;
 use lang_c::ast::{ExternalDeclaration, FunctionDefinition, TranslationUnit};
 use lang_c::span::Span;
 use protocol::Checked;
 use requests::{Followed, Key};
-pub use scan::declared_name;
+pub use scan::{declared_name, is_defined};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use types::{Struct, Type};
@@ -54,6 +56,8 @@ pub struct Names {
     pub ports: Vec<(String, u64)>,
     /// Functions of the framework whose result may be any value.
     pub unknown: Vec<String>,
+    /// What a driver with several clients calls instead (`ashlar/clients.h`).
+    pub clients: clients::Names,
     /// Functions defined elsewhere that a driver may call.
     pub external: Vec<String>,
 }
@@ -61,7 +65,7 @@ pub struct Names {
 impl Names {
     /// Whether it is a function of the framework that is known by name.
     pub fn is_primitive(&self, name: &str) -> bool {
-        let all = self.emit.iter().chain(&self.wait).chain(&self.unknown);
+        let all = self.emit.iter().chain(&self.wait).chain(&self.unknown).chain(self.clients.all());
         all.chain(self.ports.iter().map(|(function, _)| function))
             .chain(self.acts.iter().map(|(function, ..)| function))
             .any(|known| known == name)
@@ -84,7 +88,15 @@ impl Default for Names {
                 .collect(),
             ports: ports.to_vec(),
             unknown: all(&["driver_cookie", "driver_payload"]),
+            clients: clients::Names::default(),
             external: all(&[
+                "area_clear",
+                "area_copy",
+                "area_read",
+                "area_write",
+                "client_count",
+                "client_name",
+                "client_value",
                 "dma_memory",
                 "dma_physical",
                 "dma_size",
@@ -93,6 +105,7 @@ impl Default for Names {
                 "memmove",
                 "memset",
                 "print",
+                "time_now",
             ]),
         }
     }
@@ -137,7 +150,9 @@ pub(crate) struct Lower<'a> {
     lines: &'a Lines<'a>,
     protocols: &'a [Checked],
     names: &'a Names,
-    mailboxes: HashMap<u64, Message>,
+    /// By number, and whether the driver awaits it: of a protocol whose server and client it is, it sends half of the messages
+    /// to its clients and half to its driver.
+    mailboxes: HashMap<(u64, bool), Message>,
     /// The text of the framework's primitives.
     primitives: &'a HashMap<String, String>,
     /// Sets of mailboxes that never change, by where they are declared.
@@ -183,6 +198,8 @@ pub(crate) struct Lower<'a> {
     payload_read: BTreeSet<(u64, u32)>,
     /// Enumerations with negative values.
     signed_enums: HashSet<String>,
+    /// The client that is followed, of several.
+    clients: Option<clients::Clients>,
     faults: Vec<Fault>,
 }
 
@@ -205,9 +222,12 @@ pub fn lower(
     let mut escaped = BTreeSet::new();
     let mut cookie_cells = BTreeSet::new();
     let mut payload_read = BTreeSet::new();
+    // Arrays are declared before it is known how many clients there are.
+    let mut several = None;
     loop {
         let mut lower = Lower::new(unit, lines, protocols, names, primitives, escaped.clone());
         lower.asked = asked;
+        lower.begin_clients(several);
         lower.cookie_cells.clone_from(&cookie_cells);
         lower.payload_read.clone_from(&payload_read);
         lower.unit(unit);
@@ -216,9 +236,14 @@ pub fn lower(
             lower.faults.dedup();
             return Err(lower.faults);
         }
-        let cells = lower.find_cookie_cells();
+        let (known, cells) = (several, lower.find_cookie_cells());
+        several = lower.clients.map(|clients| clients.several);
         let read: BTreeSet<(u64, u32)> = lower.payload.keys().copied().collect();
-        if lower.lost.is_subset(&escaped) && cells.is_subset(&cookie_cells) && read.is_subset(&payload_read) {
+        if known == several
+            && lower.lost.is_subset(&escaped)
+            && cells.is_subset(&cookie_cells)
+            && read.is_subset(&payload_read)
+        {
             lower.hint();
             lower.assume(
                 "no store through a pointer that cannot be followed changes an object whose address goes nowhere",
@@ -247,7 +272,8 @@ impl<'a> Lower<'a> {
         for (index, checked) in protocols.iter().enumerate() {
             for message in 0..checked.protocol.messages.len() {
                 let number = protocol::generate::header::mailbox(&checked.protocol, message);
-                mailboxes.insert(u64::from(number), (index, message));
+                let is_incoming = checked.protocol.messages[message].incoming;
+                mailboxes.insert((u64::from(number), is_incoming), (index, message));
             }
         }
         let mut functions = HashMap::default();
@@ -282,6 +308,7 @@ impl<'a> Lower<'a> {
             constants: HashMap::default(),
             defined: HashMap::default(),
             signed_enums: HashSet::default(),
+            clients: None,
             asked: Asked::States,
             cookie: 0,
             followed: None,
@@ -321,6 +348,7 @@ impl<'a> Lower<'a> {
         let body = self.node();
         self.program.entry = first;
         self.at = Some(body);
+        self.follow_client();
         self.follow();
         self.inline(name, function, &[]);
         self.leave();

@@ -10,6 +10,8 @@ use std::rc::Rc;
 
 /// Arrays of up to so many elements are modelled as a whole.
 const SMALL_ARRAY: u64 = 16;
+/// ... if there are no more values in them: a computed index makes a choice of all elements at each access.
+const SMALL_VALUES: u64 = 128;
 
 impl<'a> Lower<'a> {
     /// Declares an object and gives it its first value.
@@ -107,12 +109,25 @@ impl<'a> Lower<'a> {
                 });
                 Storage::Fields(Rc::new(all.collect()))
             }
-            Type::Array(element, count) if *count <= SMALL_ARRAY => {
+            Type::Array(element, count) if self.is_by_client(*count) => {
+                Storage::ByClient(Rc::new(self.storage(&format!("{name}[CLIENT()]"), element, object)))
+            }
+            Type::Array(element, count) if *count <= SMALL_ARRAY && self.values(ty) <= SMALL_VALUES => {
                 let all = (0..*count).map(|index| self.storage(&format!("{name}[{index}]"), element, object));
                 Storage::Fields(Rc::new(all.collect()))
             }
             Type::Array(element, count) if *count < 1 << 31 => self.cells(name, element, object, *count),
             _ => Storage::Opaque,
+        }
+    }
+
+    /// How many values are in it, but for those of large arrays.
+    fn values(&self, ty: &Type) -> u64 {
+        match ty {
+            Type::Struct(id) => self.structs[*id].fields.iter().map(|field| self.values(&field.ty)).sum(),
+            Type::Array(element, count) if *count <= SMALL_ARRAY => count * self.values(element),
+            Type::Array(..) => 0,
+            _ => 1,
         }
     }
 
@@ -135,11 +150,14 @@ impl<'a> Lower<'a> {
                 Value::Int(value, place.ty.clone())
             }
             (Type::Pointer(_), Storage::Scalar(var)) => Value::Pointer(self.var(*var), None, place.ty.clone()),
-            (Type::Int { bits, .. }, Storage::OneOf(_) | Storage::Slot(_) | Storage::Loose(..)) => {
+            (
+                Type::Int { bits, .. },
+                Storage::OneOf(_) | Storage::Partly(_) | Storage::Slot(_) | Storage::Loose(..),
+            ) => {
                 let value = self.load(&place.storage, *bits);
                 Value::Int(widen(value, *bits, place.ty.is_signed()), place.ty.clone())
             }
-            (Type::Pointer(_), Storage::OneOf(_)) => {
+            (Type::Pointer(_), Storage::OneOf(_) | Storage::Partly(_)) => {
                 let value = self.load(&place.storage, 64);
                 Value::Pointer(value, None, place.ty.clone())
             }
@@ -178,6 +196,13 @@ impl<'a> Lower<'a> {
                 self.assign(copy, value);
                 self.var(copy)
             }
+            Storage::Partly(all) => {
+                let rest = self.any("(unknown)", bits);
+                if let Node::Var { var, .. } = rest.node() {
+                    self.program.vars[var as usize].is_guess = true;
+                }
+                all.iter().rev().fold(rest, |rest, (is, var)| expr::choose(*is, self.var(*var), rest))
+            }
             Storage::Slot(slot) => self.load_slot(slot),
             Storage::Loose(bits, key) => {
                 let value = self.any("(unknown)", *bits);
@@ -197,7 +222,7 @@ impl<'a> Lower<'a> {
                 let bits = self.program.vars[*var as usize].bits;
                 self.assign(*var, expr::cut(value, bits));
             }
-            Storage::OneOf(all) => {
+            Storage::OneOf(all) | Storage::Partly(all) => {
                 for (is, var) in all.iter() {
                     let bits = self.program.vars[*var as usize].bits;
                     let after = expr::choose(*is, expr::cut(value, bits), self.var(*var));
@@ -217,12 +242,12 @@ impl<'a> Lower<'a> {
     pub(super) fn write(&mut self, place: &Lvalue, value: Value) {
         match (&place.storage, value) {
             (
-                Storage::OneOf(_) | Storage::Slot(_) | Storage::Loose(..),
+                Storage::OneOf(_) | Storage::Partly(_) | Storage::Slot(_) | Storage::Loose(..),
                 Value::Int(value, _) | Value::Pointer(value, None, _),
             ) => {
                 self.store(&place.storage, value);
             }
-            (Storage::OneOf(_), Value::Pointer(value, Some(target), _)) => {
+            (Storage::OneOf(_) | Storage::Partly(_), Value::Pointer(value, Some(target), _)) => {
                 self.lose(&target);
                 self.store(&place.storage, value);
             }
@@ -256,8 +281,8 @@ impl<'a> Lower<'a> {
                 }
             }
             (
-                Storage::Scalar(_) | Storage::OneOf(_) | Storage::Slot(_) | Storage::Loose(..),
-                Storage::Scalar(_) | Storage::OneOf(_) | Storage::Slot(_) | Storage::Loose(..),
+                Storage::Scalar(_) | Storage::OneOf(_) | Storage::Partly(_) | Storage::Slot(_) | Storage::Loose(..),
+                Storage::Scalar(_) | Storage::OneOf(_) | Storage::Partly(_) | Storage::Slot(_) | Storage::Loose(..),
             ) => {
                 let bits = match from {
                     Storage::Loose(bits, _) => *bits,
@@ -279,8 +304,8 @@ impl<'a> Lower<'a> {
         match storage {
             Storage::Scalar(var) => self.op(Op::Havoc(*var)),
             Storage::Fields(all) => all.iter().for_each(|one| self.havoc_storage(one)),
-            Storage::OneOf(all) => all.iter().for_each(|(_, var)| self.op(Op::Havoc(*var))),
-            Storage::Cells(inner, _) => self.havoc_storage(inner),
+            Storage::OneOf(all) | Storage::Partly(all) => all.iter().for_each(|(_, var)| self.op(Op::Havoc(*var))),
+            Storage::ByClient(inner) | Storage::Cells(inner, _) => self.havoc_storage(inner),
             Storage::Slot(slot) => self.op(Op::Havoc(slot.var)),
             Storage::Loose(..) | Storage::Alias(_) | Storage::Opaque => {}
         }
@@ -297,13 +322,12 @@ impl<'a> Lower<'a> {
                 self.assign(*var, expr::constant(0, bits));
             }
             Storage::Fields(all) => all.iter().for_each(|one| self.zero_storage(one)),
-            Storage::Cells(inner, _) => self.zero_storage(inner),
-            Storage::OneOf(_) => self.store(storage, expr::constant(0, 64)),
+            Storage::ByClient(inner) | Storage::Cells(inner, _) => self.zero_storage(inner),
+            Storage::OneOf(_) | Storage::Partly(_) => self.store(storage, expr::constant(0, 64)),
             // No request moves there by this.
             Storage::Slot(slot) => {
                 let own = self.var(slot.var);
-                let is_here = slot.is_here.unwrap_or_else(|| expr::truth(true));
-                let after = expr::choose(is_here, expr::constant(0, own.bits()), own);
+                let after = expr::choose(slot.is_followed(), expr::constant(0, own.bits()), own);
                 self.assign(slot.var, after);
             }
             Storage::Loose(..) | Storage::Alias(_) | Storage::Opaque => {}

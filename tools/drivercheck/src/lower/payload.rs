@@ -98,7 +98,7 @@ impl Lower<'_> {
         if self.at.is_none() || (own.fields.is_empty() && (payload.is_none() || !is_known)) {
             return;
         }
-        let wanted = format!("{}_{}", protocol.name, own.name);
+        let wanted = format!("{}_{}", self.name_in_text(message.0), own.name);
         let place = match payload {
             Some(Value::Pointer(_, target, Type::Pointer(to))) => match &**to {
                 Type::Struct(id) if self.structs[*id].tag == wanted => {

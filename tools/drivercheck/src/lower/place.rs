@@ -99,6 +99,10 @@ impl<'a> Lower<'a> {
         // The index as it is now; it may change while the place is in use.
         let counter = index;
         let index = super::operator::resize(index, &ty, 64);
+        if let Storage::ByClient(inner) = &array.storage {
+            let storage = self.select_client_at(inner, index);
+            return Lvalue { ty: (**element).clone(), storage, object: array.object };
+        }
         let index = match self.snapshot(Value::Int(index, LONG)) {
             Value::Int(index, _) => index,
             _ => index,

@@ -92,8 +92,8 @@ impl Lower<'_> {
         self.assign(followed.count, expr::constant(0, 32));
     }
 
-    /// A message comes. The client keeps to the protocol.
-    pub(super) fn receive(&mut self, message: Message) {
+    /// A message comes that the protocol does not see.
+    pub(super) fn receive_unseen(&mut self, message: Message) {
         self.op(Op::Havoc(self.cookie));
         // The client keeps below the limit.
         let own = &self.protocols[message.0].protocol;
@@ -102,6 +102,11 @@ impl Lower<'_> {
             self.op(Op::Assume(expr::compare(Compare::ULt, self.var(self.cookie), limit)));
         }
         self.receive_payload(message);
+    }
+
+    /// A message comes. The client keeps to the protocol.
+    pub(super) fn receive(&mut self, message: Message) {
+        self.receive_unseen(message);
         let Some((followed, role, drained, drops)) = self.role(message) else { return self.op(Op::Receive(message)) };
         if drained {
             self.op(Op::Assume(self.is_at(&followed, NONE)));
@@ -245,7 +250,7 @@ impl Lower<'_> {
         let Some(followed) = self.followed.filter(|_| slot.is_cookie) else {
             self.op(Op::Havoc(value));
             self.program.vars[value as usize].is_guess = true;
-            let read = expr::choose(is_here, self.var(slot.var), self.var(value));
+            let read = expr::choose(slot.is_followed(), self.var(slot.var), self.var(value));
             let result = self.fresh(&name, bits);
             self.loads.insert(result, slot.key.clone());
             self.assign(result, read);
@@ -253,6 +258,15 @@ impl Lower<'_> {
         };
         self.taken.insert(is_here);
         let (other, done) = (self.node(), self.node());
+        if let Some(is_own) = slot.is_own {
+            // Another client's cookies have nothing to do with this one's.
+            let from = self.at;
+            self.op(Op::Assume(expr::not(is_own)));
+            self.op(Op::Havoc(value));
+            self.jump(done);
+            self.at = from;
+            self.op(Op::Assume(is_own));
+        }
         self.branch(expr::not(is_here), other);
         let own = self.var(followed.cookie);
         let is_own = expr::equal(expr::zero_extend(self.var(slot.var), 64), own);
@@ -274,11 +288,14 @@ impl Lower<'_> {
         let is_here = slot.is_here.unwrap_or_else(|| expr::truth(true));
         self.written.insert(is_here);
         let Some(followed) = self.followed.filter(|_| slot.is_cookie) else {
-            let after = expr::choose(is_here, value, self.var(slot.var));
+            let after = expr::choose(slot.is_followed(), value, self.var(slot.var));
             return self.assign(slot.var, after);
         };
         let is_own = expr::equal(expr::zero_extend(value, 64), self.var(followed.cookie));
         let (other, done) = (self.node(), self.node());
+        if let Some(is_own) = slot.is_own {
+            self.branch(expr::not(is_own), done);
+        }
         self.branch(expr::not(is_here), other);
         for (start, place) in [(self.at, ELEMENT), (Some(other), ELSEWHERE)] {
             self.at = start;
@@ -295,7 +312,7 @@ impl Lower<'_> {
 
     /// Remembers by which counter a ring is indexed, for [`Self::hint`].
     pub(super) fn note_counter(&mut self, is_here: Expr, index: Expr, count: u64) {
-        let mut counter = index;
+        let mut counter = self.of_own(index);
         loop {
             counter = match counter.node() {
                 Node::Zero(inner, _) | Node::Sign(inner, _) | Node::Cut(inner, _) => inner,
@@ -304,7 +321,7 @@ impl Lower<'_> {
                 _ => break,
             };
         }
-        if counter != index {
+        if counter != self.of_own(index) {
             self.counters.insert(is_here, counter);
         }
     }
@@ -337,7 +354,7 @@ impl Lower<'_> {
                 let Some(_) = index else { return Storage::Loose(*bits, key) };
                 let is_cookie = self.cookie_cells.contains(&*key);
                 match self.keep(name, *bits, object) {
-                    Storage::Scalar(var) => Storage::Slot(Slot { var, is_here: None, key, is_cookie }),
+                    Storage::Scalar(var) => Storage::Slot(Slot { var, is_here: None, is_own: None, key, is_cookie }),
                     other => other,
                 }
             }
@@ -473,6 +490,25 @@ impl Lower<'_> {
                         hints.push(expr::equal(*middle, *begin));
                     }
                 }
+            }
+        }
+        // How many times a loop has to go round: what is left of a ring, also between the ring's step and the loop's.
+        let mut once: HashMap<Var, Option<Expr>> = HashMap::default();
+        for step in &steps {
+            match step.op {
+                Op::Assign(var, value) => drop(once.entry(var).and_modify(|one| *one = None).or_insert(Some(value))),
+                Op::Havoc(var) => drop(once.insert(var, None)),
+                _ => {}
+            }
+        }
+        let counters: HashSet<Var> = self.counters.values().flat_map(|counter| counter.vars().to_vec()).collect();
+        for step in &steps {
+            let Op::Assign(var, value) = &step.op else { continue };
+            let length = self.of_own(value.replace(&|one| once.get(&one).copied().flatten()));
+            let is_difference = matches!(length.node(), Node::Binary(Operation::Sub, ..));
+            if is_difference && length.vars().len() > 1 && length.vars().iter().all(|one| counters.contains(one)) {
+                let more = expr::binary(Operation::Add, length, expr::constant(1, length.bits()));
+                hints.extend([length, more].map(|length| expr::equal(self.var(*var), length)));
             }
         }
         self.program.hints = hints;

@@ -2,8 +2,8 @@
 
 use crate::hash::HashSet;
 use lang_c::ast::{
-    BinaryOperator, BinaryOperatorExpression, Declarator, DeclaratorKind, Expression, FunctionDefinition,
-    TranslationUnit, UnaryOperator, UnaryOperatorExpression,
+    BinaryOperator, BinaryOperatorExpression, Declarator, DeclaratorKind, Expression, ExternalDeclaration,
+    FunctionDefinition, TranslationUnit, UnaryOperator, UnaryOperatorExpression,
 };
 use lang_c::span::{Node, Span};
 use lang_c::visit::{self, Visit};
@@ -14,6 +14,18 @@ pub fn declared_name(declarator: &Declarator) -> Option<&str> {
         DeclaratorKind::Declarator(inner) => declared_name(&inner.node),
         DeclaratorKind::Abstract => None,
     }
+}
+
+/// Whether a file of the driver gives an object of this name a value.
+pub fn is_defined(unit: &TranslationUnit, wanted: &str) -> bool {
+    unit.0.iter().any(|item| match &item.node {
+        ExternalDeclaration::Declaration(declaration) => declaration
+            .node
+            .declarators
+            .iter()
+            .any(|one| one.node.initializer.is_some() && declared_name(&one.node.declarator.node) == Some(wanted)),
+        _ => false,
+    })
 }
 
 #[derive(Default)]

@@ -13,6 +13,10 @@ pub enum Storage {
     Fields(Rc<Vec<Storage>>),
     /// An element of a small array: which of these it is depends on conditions of which one holds.
     OneOf(Rc<Vec<(Expr, Var)>>),
+    /// The same, but it may be that none of the conditions holds: then reading gives any value, and writing does nothing.
+    Partly(Rc<Vec<(Expr, Var)>>),
+    /// An array with an element for each client, of which that of the client that is followed is kept.
+    ByClient(Rc<Storage>),
     /// An array of which one element is followed, with this index if any of its values are.
     Cells(Rc<Storage>, Option<Var>),
     Slot(Slot),
@@ -30,9 +34,19 @@ pub struct Slot {
     pub var: Var,
     /// Whether the index is that of the element; none where the array is meant as a whole.
     pub is_here: Option<Expr>,
+    /// Whether the array is that of the client that is followed; none where there is only one.
+    pub is_own: Option<Expr>,
     pub key: Rc<Key>,
     /// It holds cookies of requests.
     pub is_cookie: bool,
+}
+
+impl Slot {
+    /// Whether it is the element that is followed, of the client that is.
+    pub fn is_followed(&self) -> Expr {
+        let is_here = self.is_here.unwrap_or_else(|| crate::expr::truth(true));
+        self.is_own.map_or(is_here, |is_own| crate::expr::and(is_own, is_here))
+    }
 }
 
 impl Storage {
@@ -49,18 +63,24 @@ impl Storage {
     pub fn one_of(cases: &[(Expr, Storage)]) -> Storage {
         let Some((_, first)) = cases.first() else { return Storage::Opaque };
         match first {
-            Storage::Scalar(_) | Storage::OneOf(_) => {
+            Storage::Scalar(_) | Storage::OneOf(_) | Storage::Partly(_) => {
                 let mut all = Vec::new();
+                let mut is_whole = true;
                 for (is, storage) in cases {
+                    is_whole &= !matches!(storage, Storage::Partly(_));
                     match storage {
                         Storage::Scalar(var) => all.push((*is, *var)),
-                        Storage::OneOf(inner) => {
+                        Storage::OneOf(inner) | Storage::Partly(inner) => {
                             all.extend(inner.iter().map(|(own, var)| (crate::expr::and(*is, *own), *var)));
                         }
                         _ => return Storage::Opaque,
                     }
                 }
-                Storage::OneOf(Rc::new(all))
+                if is_whole {
+                    Storage::OneOf(Rc::new(all))
+                } else {
+                    Storage::Partly(Rc::new(all))
+                }
             }
             Storage::Fields(fields) => {
                 let part = |index: usize| {
@@ -82,8 +102,8 @@ impl Storage {
         match self {
             Storage::Scalar(var) => vec![*var],
             Storage::Fields(all) => all.iter().flat_map(Storage::vars).collect(),
-            Storage::OneOf(all) => all.iter().map(|(_, var)| *var).collect(),
-            Storage::Cells(inner, _) => inner.vars(),
+            Storage::OneOf(all) | Storage::Partly(all) => all.iter().map(|(_, var)| *var).collect(),
+            Storage::ByClient(inner) | Storage::Cells(inner, _) => inner.vars(),
             Storage::Slot(slot) => vec![slot.var],
             Storage::Loose(..) | Storage::Alias(_) | Storage::Opaque => Vec::new(),
         }

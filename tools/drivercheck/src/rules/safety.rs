@@ -191,6 +191,10 @@ pub fn check(
             return Ok(done(&space, refinements, 0, Verdict::Doubtful(reason)));
         }
         if let Some(finding) = is_real(context, goal, space.components.first(), &steps, &replayed) {
+            if program.is_part {
+                let reason = "a run of a part of the program".to_string();
+                return Ok(done(&space, refinements, 0, Verdict::Unknown(reason)));
+            }
             let run = match search::find(context, solver, &edges, last + 1, None)? {
                 Search::Found(run) => run,
                 Search::Nothing(heads) => return Ok(done(&space, refinements, 0, Verdict::Coarse(heads, finding))),

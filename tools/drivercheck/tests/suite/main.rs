@@ -8,5 +8,6 @@ mod payloads;
 mod ports;
 mod requests;
 mod rules;
+mod several;
 mod snippets;
 mod sound;
