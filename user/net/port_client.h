@@ -1,7 +1,7 @@
 /* A port of a switch as its client sees it: the driver's end of `ethernet`, whose frames wait until they are asked for.
  *
- * Written as drivers are, so that `ashlar drivers verify net_loop`, a program with one such port, checks it against the protocol.
- * In port.c there are several, and EMIT goes to the one whose turn it is. */
+ * Written as drivers are, so that `ashlar drivers verify` checks it against the protocol, in `net_loop`, a program with one such port, and
+ * in `switch`, with several. In port.c, too, EMIT goes to the one whose turn it is. */
 #ifndef PORT_CLIENT_H
 #define PORT_CLIENT_H
 
@@ -85,10 +85,10 @@ static inline void port_open(struct port *port)
 static inline void port_close(struct port *port)
 {
     port->is_open = 0;
-    while (port->sent.done != port->sent.came) {
+    for (uint32_t left = port->sent.came - port->sent.done; left != 0; left = left - 1u) {
         port_done(port, PORT_DROPPED);
     }
-    while (port->lent.done != port->lent.came) {
+    for (uint32_t left = port->lent.came - port->lent.done; left != 0; left = left - 1u) {
         uint64_t cookie = port->lent.buffer[port->lent.done % PORT_BUFFERS].cookie;
         port->lent.done = port->lent.done + 1u;
         EMIT(ETHERNET_RECEIVE_RETURNED, cookie);

@@ -6,25 +6,23 @@
  *
  * The environment says who the clients are: `client.NAME=ADDRESS WEIGHT`. Argument: `uplink`, the card's driver. On its console
  * `status` prints what was counted. */
-#include "abi.h"
-#include "ashlar/console_line.h"
-#include "ashlar/env.h"
-#include "ashlar/net_port.h"
+#include "ashlar/clients.h"
 #include "ashlar/print.h"
-#include "ashlar/string.h"
-#include "ashlar/syscall.h"
+#include "ethernet_protocol.h"
+#include "timer_protocol.h"
 
+#include "../../net/port_client.h"
 #include "shares.h"
 #include "table.h"
 #include "uplink.h"
 
-#define UPLINK NET_PORTS     /* its number as a source and as a receiver */
-#define MESSAGES_AT_ONCE 64u /* that are taken in between two rounds */
-#define UPLINK_CAPACITY 256u /* of the rings of its link */
-#define NAME_BYTES 32u
+#define CLIENTS CLIENTS_MOST
+#define UPLINK CLIENTS           /* its number as a source and as a receiver */
+#define MESSAGES_AT_ONCE 64u     /* that are taken in between two rounds */
+#define HEADER PORT_FRAME_LEAST  /* bytes: addresses and type */
+#define ADDRESS_BYTES 6u
 
-_Static_assert(UPLINK < SHARE_SOURCES && NET_PORTS <= TABLE_FIXED,
-               "each source has its share, each client its station");
+_Static_assert(UPLINK < SHARE_SOURCES && CLIENTS <= TABLE_FIXED, "each source has its share, each client its station");
 
 /* What becomes of the frames of a source. */
 struct count {
@@ -33,41 +31,47 @@ struct count {
     uint64_t lost;      /* at a receiver without a buffer for it */
 };
 
-struct came {
-    uint32_t buffer;
-    uint32_t bytes;
+/* A frame where its sender has it. The header is a copy: the sender may be changing the rest. */
+struct frame {
+    uint64_t place; /* in the source's data area */
+    uint32_t bytes; /* 0: what the source has sent is no frame */
+    uint8_t header[HEADER];
 };
 
-static char name[SHARE_SOURCES][NAME_BYTES];
-static uint64_t address[NET_PORTS];
-static uint32_t num_client;
+static struct port port[CLIENTS];
+static uint64_t address[CLIENTS];
 static struct count count[SHARE_SOURCES];
 static struct shares shares;
 static struct work work;
 static struct room room[SHARE_SOURCES]; /* by receiver */
 static struct table table;
-static uint32_t has_uplink;
-static struct came came[UPLINK_BUFFERS]; /* frames of the uplink that wait for their turn */
-static uint32_t first_came, num_came;
+/* Frames of the uplink wait in their buffers, a bit each. The driver fills buffers in the order in which it was lent them, so they are
+ * taken round and round, from `next_came` on. */
+static uint64_t came;
+static uint32_t next_came;
+static uint32_t came_bytes[UPLINK_BUFFERS];
 static uint64_t now; /* ns since boot, when the round began */
+
+static const char *name_of(uint32_t source)
+{
+    return source == UPLINK ? "the uplink" : client_name(source);
+}
+
+static uint32_t area_of(uint32_t source)
+{
+    return source == UPLINK ? AREA_OF_DRIVER(ETHERNET_NUMBER) : source;
+}
 
 /* ---- the uplink's frames ---- */
 
-static uint8_t *uplink_data(void)
-{
-    uint64_t bytes = 0;
-    uint8_t *data = domain_data(ETHERNET_NUMBER, &bytes);
-
-    return bytes >= UPLINK_PAGES * PAGE_SIZE ? data : 0;
-}
-
 static void uplink_event(uint32_t mailbox)
 {
+    uint64_t buffer = COOKIE();
+
     switch (uplink_receive(mailbox)) {
-    case UPLINK_FRAME_CAME:
-        came[(first_came + num_came) % UPLINK_BUFFERS] =
-            (struct came){(uint32_t)COOKIE(), MAIL(ethernet_received)->length};
-        num_came++;
+    case UPLINK_FRAME_CAME: /* below UPLINK_BUFFERS */
+        came = came | 1ul << buffer;
+        came_bytes[buffer] = MAIL(ethernet_received)->length;
         break;
     case UPLINK_IS_UP:
         print("SWITCH the uplink is up\n");
@@ -80,62 +84,104 @@ static void uplink_event(uint32_t mailbox)
         break;
     }
     if (!uplink_is_up() && uplink_stage != UPLINK_OPEN) {
-        num_came = 0; /* the buffers are the driver's no more, nor are the frames in them */
+        came = 0; /* the buffers are the driver's no more, nor are the frames in them */
     }
 }
 
-/* The driver says anything of a frame's length; what it has written may change. */
-static uint32_t uplink_first(struct net_frame *frame)
+/* Requires: a frame waits. */
+static uint32_t oldest_came(void)
 {
-    const uint8_t *data = uplink_data();
-    const struct came *oldest = &came[first_came % UPLINK_BUFFERS];
+    uint64_t later = came & ~0ul << next_came;
 
-    if (num_came == 0) {
-        return 0;
-    }
-    frame->length = 0;
-    if (data != 0 && oldest->bytes >= NET_PORT_FRAME_LEAST && oldest->bytes <= NET_PORT_FRAME) {
-        frame->bytes = data + (UPLINK_BUFFERS + oldest->buffer) * UPLINK_BUFFER;
-        frame->length = oldest->bytes;
-        memcpy(frame->header, frame->bytes, NET_PORT_HEADER);
-    }
-    return 1;
+    return (uint32_t)__builtin_ctzll(later != 0u ? later : came);
 }
 
 static void uplink_done(void)
 {
-    uint32_t buffer = came[first_came % UPLINK_BUFFERS].buffer;
-
-    first_came++;
-    num_came--;
-    uplink_lend(buffer);
+    if (came != 0u) {
+        uint32_t buffer = oldest_came();
+        came = came & ~(1ul << buffer);
+        next_came = (buffer + 1u) % UPLINK_BUFFERS;
+        uplink_lend(buffer);
+    }
 }
 
-static uint32_t uplink_give(const struct net_frame *frame)
+static uint32_t uplink_give(uint32_t source, const struct frame *frame)
 {
-    uint8_t *data = uplink_data();
     uint32_t buffer = uplink_free();
-    uint32_t bytes = frame->length;
+    uint32_t to = buffer * UPLINK_BUFFER;
+    uint32_t bytes = frame->bytes;
 
-    if (data == 0 || buffer == UPLINK_NONE) {
+    if (buffer == UPLINK_NONE || !area_write(area_of(UPLINK), to, frame->header, HEADER) ||
+        !area_copy(area_of(UPLINK), to + HEADER, area_of(source), frame->place + HEADER, bytes - HEADER)) {
         return 0;
     }
-    uint8_t *to = data + buffer * UPLINK_BUFFER;
-    memcpy(to, frame->header, NET_PORT_HEADER);
-    memcpy(to + NET_PORT_HEADER, frame->bytes + NET_PORT_HEADER, bytes - NET_PORT_HEADER);
-    if (bytes < UPLINK_FRAME_LEAST) {
-        memset(to + bytes, 0, UPLINK_FRAME_LEAST - bytes); /* not what an earlier frame held */
+    if (bytes < UPLINK_FRAME_LEAST) { /* not what an earlier frame held */
+        area_clear(area_of(UPLINK), to + bytes, UPLINK_FRAME_LEAST - bytes);
         bytes = UPLINK_FRAME_LEAST;
     }
     uplink_send(buffer, bytes);
     return 1;
 }
 
+/* ---- the clients' frames ---- */
+
+/* Gives the client a frame. Returns 0 if it has no buffer for it, or is not there. */
+static uint32_t client_give(uint32_t client, uint32_t source, const struct frame *frame)
+{
+    TURN_TO(client);
+    struct port *p = &port[CLIENT()];
+    uint32_t to = p->lent.buffer[p->lent.done % PORT_BUFFERS].place;
+    uint32_t room_there = p->lent.buffer[p->lent.done % PORT_BUFFERS].length;
+    uint32_t bytes = frame->bytes;
+
+    if (!p->is_open || p->lent.came == p->lent.done || bytes > room_there || bytes < PORT_FRAME_LEAST ||
+        bytes > PORT_FRAME || !area_write(client, to, frame->header, HEADER) ||
+        !area_copy(client, to + HEADER, area_of(source), frame->place + HEADER, bytes - HEADER)) {
+        p->count.lost = p->count.lost + 1u;
+        return 0;
+    }
+    port_give(p, bytes);
+    return 1;
+}
+
+/* Its oldest frame is done with. */
+static void client_done(uint32_t client, uint32_t was_good)
+{
+    TURN_TO(client);
+    struct port *p = &port[CLIENT()];
+
+    if (p->is_open && p->sent.came != p->sent.done) {
+        p->count.from = p->count.from + (was_good != 0u);
+        port_done(p, was_good ? PORT_SENT : PORT_DROPPED);
+    }
+}
+
 /* ---- any source, any receiver ---- */
 
-static uint32_t first_of(uint32_t source, struct net_frame *frame)
+/* The oldest frame of the source. Returns 0 if none waits. */
+static uint32_t first_of(uint32_t source, struct frame *frame)
 {
-    return source == UPLINK ? uplink_first(frame) : net_port_first(source, frame);
+    if (source == UPLINK) {
+        if (came == 0u) {
+            return 0;
+        }
+        frame->place = (UPLINK_BUFFERS + oldest_came()) * UPLINK_BUFFER;
+        frame->bytes = came_bytes[oldest_came()];
+    } else {
+        const struct port_queue *sent = &port[source].sent;
+        frame->place = sent->buffer[sent->done % PORT_BUFFERS].place;
+        frame->bytes = sent->buffer[sent->done % PORT_BUFFERS].length;
+        if (sent->came == sent->done) {
+            return 0;
+        }
+    }
+    /* A driver, too, says anything of a frame's length. */
+    if (frame->bytes < PORT_FRAME_LEAST || frame->bytes > PORT_FRAME ||
+        !area_read(frame->header, area_of(source), frame->place, HEADER)) {
+        frame->bytes = 0;
+    }
+    return 1;
 }
 
 static void done_with(uint32_t source, uint32_t was_good)
@@ -143,23 +189,31 @@ static void done_with(uint32_t source, uint32_t was_good)
     if (source == UPLINK) {
         uplink_done();
     } else {
-        net_port_done(source, was_good);
+        client_done(source, was_good);
     }
 }
 
+/* A client that has not opened its card gets nothing. */
 static uint32_t buffers_of(uint32_t receiver)
 {
-    return receiver == UPLINK ? uplink_room() : net_port_buffers(receiver);
+    if (receiver == UPLINK) {
+        return uplink_room();
+    }
+    return port[receiver].is_open ? port[receiver].lent.came - port[receiver].lent.done : 0u;
 }
 
-static void give(uint32_t source, uint32_t receiver, const struct net_frame *frame)
+static void give(uint32_t source, uint32_t receiver, const struct frame *frame)
 {
+    uint32_t is_given = 0;
+
     room_fill(&room[receiver], &shares, receiver, buffers_of(receiver));
-    if (room_take(&room[receiver], source) &&
-        (receiver == UPLINK ? uplink_give(frame) : net_port_give(receiver, frame))) {
-        count[source].handed_on++;
+    if (room_take(&room[receiver], source)) {
+        is_given = receiver == UPLINK ? uplink_give(source, frame) : client_give(receiver, source, frame);
+    }
+    if (is_given) {
+        count[source].handed_on = count[source].handed_on + 1u;
     } else {
-        count[source].lost++;
+        count[source].lost = count[source].lost + 1u;
     }
 }
 
@@ -176,8 +230,8 @@ static uint32_t number_of(uint32_t receivers)
 {
     uint32_t number = 0;
 
-    for (; receivers != 0; receivers &= receivers - 1) {
-        number++;
+    for (uint32_t i = 0; i <= UPLINK; i = i + 1u) {
+        number = number + (receivers >> i & 1u);
     }
     return number;
 }
@@ -186,38 +240,48 @@ static uint32_t number_of(uint32_t receivers)
 static uint32_t receivers_of(uint32_t source, uint64_t to)
 {
     uint32_t all = uplink_is_up() ? 1u << UPLINK : 0u;
-    uint32_t port = address_is_group(to) ? TABLE_NONE : table_find(&table, to, now);
+    uint32_t station = address_is_group(to) ? TABLE_NONE : table_find(&table, to, now);
 
     if (address_is_link_local(to)) {
         return 0;
     }
-    for (uint32_t client = 0; client < num_client; client++) {
-        all |= net_port_is_open(client) << client;
+    for (uint32_t client = 0; client < CLIENTS; client = client + 1u) {
+        all = all | (port[client].is_open != 0u) << client;
     }
-    return (port == TABLE_NONE ? all : all & 1u << port) & ~(1u << source);
+    return (station == TABLE_NONE ? all : all & 1u << station) & ~(1u << source);
 }
 
 /* Numbers that double: a flood does not fill the console. */
 static void refuse(uint32_t source)
 {
-    uint64_t refused = ++count[source].refused;
+    uint64_t refused = count[source].refused + 1u;
 
-    if ((refused & (refused - 1)) == 0) {
-        print("SWITCH refused from %s: %lu\n", name[source], refused);
+    count[source].refused = refused;
+    if ((refused & (refused - 1u)) == 0u) {
+        print("SWITCH refused from %s: %lu\n", name_of(source), refused);
+    }
+}
+
+static void hand_on(uint32_t source, const struct frame *frame, uint32_t receivers)
+{
+    for (uint32_t receiver = 0; receiver <= UPLINK; receiver = receiver + 1u) {
+        if ((receivers >> receiver & 1u) != 0u) {
+            give(source, receiver, frame);
+        }
     }
 }
 
 /* Hands on the source's frames until it has had its turn. Returns 1 if some are left for the next one. */
 static uint32_t serve(uint32_t source)
 {
-    struct net_frame frame;
+    struct frame frame;
 
     work_begin(&work, &shares, source);
-    while (first_of(source, &frame)) {
-        uint64_t from = station_address(frame.header + 6);
-        uint32_t is_good = frame.length != 0 && may_send(source, from);
-        uint32_t receivers = is_good ? receivers_of(source, station_address(frame.header)) : 0;
-        if (!work_spend(&work, source, work_of(frame.length, number_of(receivers)))) {
+    for (uint32_t left = PORT_BUFFERS; left != 0u && first_of(source, &frame); left = left - 1u) {
+        uint64_t from = station_address(frame.header + ADDRESS_BYTES);
+        uint32_t is_good = frame.bytes != 0u && may_send(source, from);
+        uint32_t receivers = is_good ? receivers_of(source, station_address(frame.header)) : 0u;
+        if (!work_spend(&work, source, work_of(frame.bytes, number_of(receivers)))) {
             return 1;
         }
         if (is_good) {
@@ -225,11 +289,7 @@ static uint32_t serve(uint32_t source)
         } else {
             refuse(source);
         }
-        for (uint32_t receiver = 0; receiver <= UPLINK; receiver++) {
-            if ((receivers >> receiver & 1u) != 0) {
-                give(source, receiver, &frame);
-            }
-        }
+        hand_on(source, &frame, receivers);
         done_with(source, is_good);
     }
     work_end(&work, source);
@@ -240,26 +300,20 @@ static uint32_t serve_all(void)
 {
     uint32_t is_left = 0;
 
-    now = sys_clock();
-    for (uint32_t source = 0; source <= UPLINK; source++) {
-        if (shares.weight[source] != 0) {
-            is_left |= serve(source);
+    now = time_now();
+    for (uint32_t source = 0; source <= UPLINK; source = source + 1u) {
+        if (shares.weight[source] != 0u) {
+            is_left = is_left | serve(source);
         }
     }
     return is_left;
 }
 
-/* ---- the console ---- */
-
-static void obey(const char *line)
+static void print_status(void)
 {
-    if (strcmp(line, "status") != 0) {
-        print("SWITCH not understood: %s; say status\n", line);
-        return;
-    }
-    for (uint32_t i = 0; i <= UPLINK; i++) {
-        if (shares.weight[i] != 0) {
-            print("SWITCH %s: %lu handed on, %lu refused, %lu lost\n", name[i], count[i].handed_on, count[i].refused,
+    for (uint32_t i = 0; i <= UPLINK; i = i + 1u) {
+        if (shares.weight[i] != 0u) {
+            print("SWITCH %s: %lu handed on, %lu refused, %lu lost\n", name_of(i), count[i].handed_on, count[i].refused,
                   count[i].lost);
         }
     }
@@ -267,98 +321,77 @@ static void obey(const char *line)
 
 /* ---- the beginning ---- */
 
-static uint32_t hexadecimal(char c)
+/* `client.NAME=ADDRESS WEIGHT`. */
+static void read_client(uint32_t client)
 {
-    return c >= '0' && c <= '9' ? (uint32_t)(c - '0') : (uint32_t)(c - 'a' + 10);
+    uint32_t weight = (uint32_t)client_value(client, 1);
+
+    address[client] = client_value(client, 0);
+    for (uint32_t i = 0; i < ADDRESS_BYTES; i = i + 1u) {
+        port[client].address[i] = (uint8_t)(address[client] >> (40u - 8u * i));
+    }
+    table_fix(&table, address[client], client);
+    shares.weight[client] = weight;
+    shares.sum = shares.sum + weight;
+    print("SWITCH port %u is for %s, %012lx\n", client, client_name(client), address[client]);
 }
 
-/* `02:41:53:48:00:01 3`, as the tool writes it. */
-static void read_client(uint32_t number, const char *text, size_t length)
+/* The uplink stands for everybody outside, so it weighs as much as all clients together. */
+static void begin(void)
 {
-    uint8_t bytes[6] = {0};
-    uint64_t weight = 0;
-
-    if (length < 19 || env_text_number(text + 18, length - 18, &weight) == 0 || weight == 0) {
-        panic("the environment says nothing of use about client %s\n", name[number]);
+    for (uint32_t client = 0; client < CLIENTS && client < client_count(); client = client + 1u) {
+        read_client(client);
     }
-    for (uint32_t i = 0; i < 6; i++) {
-        bytes[i] = (uint8_t)(hexadecimal(text[3 * i]) << 4 | hexadecimal(text[3 * i + 1]));
-    }
-    address[number] = station_address(bytes);
-    table_fix(&table, address[number], number);
-    shares.weight[number] = (uint32_t)weight;
-    shares.sum += (uint32_t)weight;
-    net_port_serve(number, name[number], bytes);
-    print("SWITCH port %u is for %s, %02x:%02x:%02x:%02x:%02x:%02x\n", number, name[number], bytes[0], bytes[1],
-          bytes[2], bytes[3], bytes[4], bytes[5]);
-}
-
-static void serve_clients(void)
-{
-    const char *key, *value;
-    size_t length = 0, value_length = 0;
-
-    while ((key = env_text_entry((const char *)ENV_VADDR, "client.", num_client, &length, &value, &value_length)) !=
-           0) {
-        if (num_client == NET_PORTS || length >= NAME_BYTES) {
-            panic("more clients, or a longer name, than this switch can serve\n");
-        }
-        memcpy(name[num_client], key, length);
-        read_client(num_client, value, value_length);
-        num_client++;
-    }
-    if (num_client == 0) {
-        panic("no guest or process has `network` with this process's name\n");
-    }
-}
-
-/* It stands for everybody outside, so it weighs as much as all clients together. */
-static void connect_uplink(void)
-{
-    char driver[NAME_BYTES];
-
-    if (env_arg("uplink", driver, sizeof driver) < 0) {
-        return;
-    }
-    has_uplink = 1;
-    memcpy(name[UPLINK], "the uplink", 11);
     shares.weight[UPLINK] = shares.sum;
-    shares.sum *= 2;
-    domain_serve(&timer_protocol);
-    domain_connect(ETHERNET_NUMBER, driver, &ethernet_protocol, UPLINK_CAPACITY, UPLINK_PAGES);
-}
-
-static void receive(uint32_t mailbox, uint32_t console)
-{
-    uint32_t from = mailbox >> 8;
-
-    if (from == DOMAIN_EVENTS) {
-        while (console_obey(console, obey)) {
-        }
-    } else if (from == ETHERNET_NUMBER || from == TIMER_NUMBER) {
-        uplink_event(mailbox);
-    } else {
-        net_port_receive(mailbox);
-    }
-}
-
-int main(void)
-{
-    struct mail_set set = {{0}};
-    uint32_t console = env_slot_of_kind("console");
-
-    serve_clients();
-    connect_uplink();
-    net_port_wait_for(&set);
-    set.mask[DOMAIN_EVENTS] = console != NO_SLOT ? 1ul << console : 0;
-    set.mask[ETHERNET_NUMBER] = has_uplink ? ~0ul : 0;
-    set.mask[TIMER_NUMBER] = has_uplink ? ~0ul : 0;
+    shares.sum = 2u * shares.sum;
     print("SWITCH up\n");
-    for (uint32_t is_left = 0;; is_left = serve_all()) {
-        uint32_t mailbox = domain_await(&set, is_left ? 0 : DEADLINE_NEVER);
-        for (uint32_t i = 1; mailbox != DOMAIN_TIMEOUT; i++) {
-            receive(mailbox, console);
-            mailbox = i < MESSAGES_AT_ONCE ? domain_await(&set, 0) : DOMAIN_TIMEOUT;
-        }
+}
+
+static void receive(uint32_t mailbox)
+{
+    switch (mailbox) {
+    case CONSOLE_STATUS:
+        print_status();
+        break;
+    case ETHERNET_OPEN:
+    case ETHERNET_CLOSE:
+    case ETHERNET_TRANSMIT:
+    case ETHERNET_RECEIVE_BUFFER:
+    case ETHERNET_SET_FILTER:
+    case ETHERNET_SET_ADDRESS:
+    case ETHERNET_GET_STATISTICS:
+        port_receive(&port[CLIENT()], mailbox);
+        break;
+    default:
+        uplink_event(mailbox);
+        break;
     }
 }
+
+#define ANY_MESSAGE                                                                                                    \
+    ETHERNET_OPEN, ETHERNET_CLOSE, ETHERNET_TRANSMIT, ETHERNET_RECEIVE_BUFFER, ETHERNET_SET_FILTER,                    \
+        ETHERNET_SET_ADDRESS, ETHERNET_GET_STATISTICS, DRIVER_UP, DRIVER_LOST, ETHERNET_OPEN_OK, ETHERNET_OPEN_FAIL,   \
+        ETHERNET_CLOSE_OK, ETHERNET_LINK_UP, ETHERNET_LINK_DOWN, ETHERNET_GONE, ETHERNET_FILTER_SET,                   \
+        ETHERNET_TRANSMIT_DONE, ETHERNET_RECEIVED, ETHERNET_RECEIVE_RETURNED, TIMER_FIRED, CONSOLE_STATUS
+
+void driver(void)
+{
+    uint32_t is_left = 0;
+
+    begin();
+    for (;;) {
+        uint32_t mailbox = is_left ? POLL(ANY_MESSAGE) : AWAIT(ANY_MESSAGE);
+        for (uint32_t i = 1; mailbox != 0u && i < MESSAGES_AT_ONCE; i = i + 1u) {
+            receive(mailbox);
+            mailbox = POLL(ANY_MESSAGE);
+        }
+        if (mailbox != 0u) {
+            receive(mailbox);
+        }
+        is_left = serve_all();
+    }
+}
+
+const struct protocol *const driver_protocols[] = {&ethernet_protocol, &timer_protocol, 0};
+const struct protocol *const client_protocols[] = {&ethernet_protocol, 0};
+const struct driver_clients driver_clients = {ETHERNET_NUMBER, CLIENTS, UPLINK_PAGES};
