@@ -18,4 +18,8 @@ static inline uint64_t timestamp(void)
     return now;
 }
 
+/* Where the samples of an operation begin and where they end, for an emulator that counts each instruction of theirs
+ * (tools/bench/plugin): a no-operation that compilers do not make. */
+#define MARK() __asm__ volatile(".byte 0x0f, 0x1f, 0x80, 0x6d, 0x61, 0x72, 0x6b" ::: "memory")
+
 #endif

@@ -37,6 +37,9 @@ static void round_trip(void)
 static void measure_stream(const char *name, uint64_t count)
 {
     for (uint32_t round = 0; round < WARM_UP + ROUNDS; round++) {
+        if (round == WARM_UP) {
+            MARK();
+        }
         uint64_t begin = timestamp();
         stream(count);
         uint64_t end = timestamp();
@@ -44,6 +47,7 @@ static void measure_stream(const char *name, uint64_t count)
             sample[round - WARM_UP] = (end - begin - overhead) / (2 * count);
         }
     }
+    MARK();
     report(name);
 }
 

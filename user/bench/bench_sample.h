@@ -37,6 +37,9 @@ static void report(const char *name)
 #define MEASURE(name, statement)                                                                                       \
     do {                                                                                                               \
         for (uint32_t round = 0; round < WARM_UP + ROUNDS; round++) {                                                  \
+            if (round == WARM_UP) {                                                                                    \
+                MARK();                                                                                                \
+            }                                                                                                          \
             uint64_t begin = timestamp();                                                                              \
             statement;                                                                                                 \
             uint64_t end = timestamp();                                                                                \
@@ -44,6 +47,7 @@ static void report(const char *name)
                 sample[round - WARM_UP] = end - begin - overhead;                                                      \
             }                                                                                                          \
         }                                                                                                              \
+        MARK();                                                                                                        \
         report(name);                                                                                                  \
     } while (0)
 

@@ -79,8 +79,20 @@ pub fn counted(system: &str, operations: &[Operation], project: &Project, output
 
 /// Runs a system that was built.
 pub fn count(built: &Built, operations: &[Operation], output: &Output) -> Result<Counts, Failure> {
+    count_with(built, operations, &[], output)
+}
+
+/// The same with more arguments for the emulator.
+pub fn count_with(
+    built: &Built,
+    operations: &[Operation],
+    arguments: &[String],
+    output: &Output,
+) -> Result<Counts, Failure> {
     let machine = MachineOptions { cpus: Some(1), icount: true, ..MachineOptions::default() };
-    let lines = measured::lines(built, &machine, TIMEOUT, output)?;
+    let mut command = machine.command_line(built)?;
+    command.arguments.extend_from_slice(arguments);
+    let lines = measured::lines_of(&command, built, TIMEOUT, output)?;
     let count = |name: &str| lines.iter().find_map(|line| parse(line, name));
     let missing = |name: &str| Failure::Finding(format!("the benchmark did not report {name}"));
     let nops = count("calibration").ok_or_else(|| missing("calibration"))?;

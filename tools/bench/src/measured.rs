@@ -38,9 +38,18 @@ pub fn lines(
     timeout: Duration,
     output: &Output,
 ) -> Result<Vec<String>, Failure> {
-    let command = machine.command_line(built)?;
+    lines_of(&machine.command_line(built)?, built, timeout, output)
+}
+
+/// The same with a command line that boots `built`.
+pub fn lines_of(
+    command: &emulator::CommandLine,
+    built: &Built,
+    timeout: Duration,
+    output: &Output,
+) -> Result<Vec<String>, Failure> {
     output.detail(&format!("+ {command}"));
-    let mut session = start(&command)?;
+    let mut session = start(command)?;
     let mut lines = Vec::new();
     for (index, console) in built.system.consoles.iter().enumerate() {
         let Some(up) = &console.up else { continue };

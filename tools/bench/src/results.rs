@@ -40,12 +40,26 @@ pub enum Figure {
     Instructions(u64),
     /// Of `calibration_ok`: whether instructions were counted at all.
     Calibration(bool),
+    /// Of `NAME_parts`: where the instructions go, per message.
+    Parts(Parts),
     /// For 1, 2, ... clients: instructions of a message and messages a second, by kind of exchange.
     Clients {
         instructions: BTreeMap<&'static str, Vec<u64>>,
         messages_a_second: BTreeMap<&'static str, Vec<u64>>,
     },
     Device(DeviceSpeeds),
+}
+
+/// Instructions of a message.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Parts {
+    /// The client's program and its library.
+    pub client: f64,
+    /// The driver's, but for the monitor.
+    pub driver: f64,
+    /// The run-time monitor, in the driver's process.
+    pub monitor: f64,
+    pub kernel: f64,
 }
 
 /// A device under Ashlar's driver and under Linux's.

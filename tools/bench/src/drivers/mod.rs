@@ -4,13 +4,16 @@
 mod clients;
 mod devices;
 mod module;
+mod parts;
 
-use super::counted::{count, Operation};
+use super::counted::{count_with, Operation};
 use super::measured;
 use crate::results::{BenchResult, Figure};
 use crate::DriverPart;
 use builder::KernelOptions;
+use output::table::Table;
 use output::{Failure, Output};
+use parts::Counter;
 use project::Project;
 use std::collections::BTreeMap;
 
@@ -19,11 +22,11 @@ const OPERATIONS: [Operation; 8] = [
         name: "stream_256",
         about: "a message, 256 sent before any is awaited",
         reference: "Amani 750 cycles",
-        aim: "300",
+        aim: "100",
     },
     Operation { name: "stream_16", about: "a message, 16 sent before any is awaited", reference: "", aim: "" },
     Operation { name: "stream_1", about: "a message, awaited at once", reference: "", aim: "" },
-    Operation { name: "round_trip", about: "a request and its answer", reference: "Amani 2,700 cycles", aim: "1500" },
+    Operation { name: "round_trip", about: "a request and its answer", reference: "Amani 2,700 cycles", aim: "900" },
     Operation { name: "rust_stream_256", about: "256 sent, client and driver in Rust", reference: "", aim: "" },
     Operation { name: "rust_stream_16", about: "16 sent, in Rust", reference: "", aim: "" },
     Operation { name: "rust_stream_1", about: "awaited at once, in Rust", reference: "", aim: "" },
@@ -53,10 +56,21 @@ fn messages(figures: &mut BTreeMap<String, Figure>, project: &Project, output: &
     progress.step("building bench-drivers");
     let built = measured::build("bench-drivers", &KernelOptions::default(), project, output)?;
     progress.step("counting instructions");
-    let counts = count(&built, &OPERATIONS, output)?;
+    let counter = Counter::new(project)?;
+    let counts = count_with(&built, &OPERATIONS, &counter.arguments(), output)?;
     output.human(&counts.table.render());
     output.human(&counts.calibration());
     figures.extend(counts.figures.clone());
     counts.verdict()?;
+    let program = |name: &str| project.build().join("user").join(format!("{name}.elf"));
+    let parts = counter.parts(&program("bench_drivers"), &program("bench_drivers_server"))?;
+    let mut table = Table::new(["instructions of a message", "client", "driver", "monitor", "kernel"]);
+    for operation in &OPERATIONS {
+        let Some(part) = parts.get(operation.name) else { continue };
+        let numbers = [part.client, part.driver, part.monitor, part.kernel].map(|number| format!("{number:.1}"));
+        table.row([operation.about.to_string()].into_iter().chain(numbers).collect());
+        figures.insert(format!("{}_parts", operation.name), Figure::Parts(*part));
+    }
+    output.human(&table.render());
     clients::clients(figures, &progress, project, output)
 }
