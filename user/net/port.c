@@ -5,8 +5,7 @@
 /* What EMIT sends from here on goes to this client's port of the domain. */
 static uint32_t current;
 #include "ashlar/domain.h"
-#define domain_emit_begin(mailbox, cookie) (domain_emit_begin)(AT(current, mailbox), cookie)
-#define domain_emit_end(mailbox, cookie) (domain_emit_end)(AT(current, mailbox), cookie)
+#define domain_emit(mailbox, cookie, body, size) domain_send(AT(current, mailbox), cookie, body, size)
 
 #include "ashlar/env.h"
 #include "ashlar/net_port.h"

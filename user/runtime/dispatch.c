@@ -28,7 +28,7 @@ void dispatch_start(void)
 {
     dispatch_threads = 1;
     thread[0].state = THREAD_RUNS;
-    domain.mail = &thread[0].mail;
+    domain_current = &thread[0].mail;
 }
 
 void domain_thread(void (*function)(void))
@@ -86,8 +86,7 @@ static void switch_to(uint32_t next)
 
     current = next;
     thread[next].state = THREAD_RUNS;
-    domain.mail = &thread[next].mail;
-    domain_current = domain.mail;
+    domain_current = &thread[next].mail;
     dispatch_switch(&old->stack_pointer, thread[next].stack_pointer);
 }
 

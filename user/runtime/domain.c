@@ -1,5 +1,5 @@
-/* Cooperative domains: AWAIT. EMIT is in domain_emit.c, the opening of ports in domain_port.c, the list of messages that are
- * not awaited yet in domain_pending.c. */
+/* Cooperative domains: AWAIT. EMIT is in domain_emit.c, the opening of ports in domain_port.c, the messages that are not awaited yet
+ * in domain_pending.c. */
 #include "ashlar/domain.h"
 
 #include "ashlar/env.h"
@@ -7,13 +7,15 @@
 #include "ashlar/syscall.h"
 #include "dispatch.h"
 #include "domain_internal.h"
-#include "monitor_step.h"
 
 #define NAME_BYTES 72u
-#define KNOCK_MOST 1000000000ul /* ns */
-#define AWAITS_MOST 64u         /* without a look at the signals */
+#define AWAITS_MOST 64u /* without a look at the signals */
 
 struct domain domain;
+struct mail_port domain_ports[DOMAIN_PORTS];
+struct mail_port *domain_known = DOMAIN_NONE_KNOWN;
+static struct mail_port *alone; /* as domain_known, and nothing else is to be looked at before this process waits */
+uint32_t domain_unpublished;
 const struct mail *domain_current;
 
 void domain_start(void)
@@ -35,60 +37,51 @@ void domain_start(void)
 
 /* ---- receiving ---- */
 
-void domain_cut(struct port *port)
+void domain_cut(struct mail_port *port)
 {
     link_cut(&port->link);
+    domain_known = DOMAIN_NONE_KNOWN;
     port->sendable = 0;
     pending_forget(port->number);
 }
 
-/* Takes a message off a port's ring and gives it its local mailbox; cuts the peer off if it cannot be one.
- * Requires: the ring is not empty. */
-static OFTEN int take_from(struct port *port, struct mail *mail)
+/* Looks at one ring: 1 if its next message is one of the set. Keeps what comes before it. */
+static OFTEN int has_mail_of(struct mail_port *port, const struct mail_set *set, uint32_t *message)
 {
-    ring_take(&port->link.in, mail);
-    uint32_t message = mail->mailbox - port->first;
+    struct ring_consumer *in = &port->link.in;
 
-    if (port->link.in.is_broken || message >= 64 || (port->incoming >> message & 1) == 0) {
-        domain_cut(port);
-        return 0;
-    }
-    mail->mailbox = AT(port->number, message);
-    return 1;
-}
-
-/* Takes the first message of the set from one ring, and keeps what comes before it. */
-static OFTEN int take_from_ring(struct port *port, const struct mail_set *set, struct mail *mail)
-{
     if (port->link.state != LINK_UP) {
         return 0;
     }
-    while (!ring_is_empty(&port->link.in)) {
-        if (!take_from(port, mail)) {
+    while (ring_has_mail(in)) {
+        uint64_t next = ring_message(in);
+        if (next >= 64 || (port->incoming >> next & 1) == 0) {
+            domain_cut(port); /* it cannot be one */
             return 0;
         }
-        if (is_in(set, mail->mailbox)) {
+        *message = (uint32_t)next;
+        if ((set->mask[port->number] >> next & 1) != 0) {
             return 1;
         }
-        if (!pending_keep(port, mail)) {
+        if (!pending_keep(port, *message)) {
             domain_cut(port); /* more unread messages than its protocol allows */
             return 0;
         }
     }
-    if (port->link.in.is_broken) {
+    if (in->is_broken) {
         domain_cut(port);
     }
     return 0;
 }
 
-/* Looks at all rings; each time at another one first, so that none starves. */
-static OFTEN int take_from_rings(const struct mail_set *set, struct mail *mail)
+/* Looks at all rings; each time at another one first, so that none starves. The port of which a message is to be taken, or null. */
+static OFTEN struct mail_port *port_with_mail_of(const struct mail_set *set, uint32_t *message)
 {
     uint32_t at = domain.turn;
 
     for (uint32_t left = domain.num_linked; left != 0; left--) {
-        if (take_from_ring(domain.linked[at], set, mail)) {
-            return 1;
+        if (has_mail_of(domain.linked[at], set, message)) {
+            return domain.linked[at];
         }
         at = at + 1 == domain.num_linked ? 0 : at + 1;
     }
@@ -97,68 +90,15 @@ static OFTEN int take_from_rings(const struct mail_set *set, struct mail *mail)
 
 /* ---- waiting ---- */
 
-static struct pending link_news[DOMAIN_PORTS];
-
-/* The first page of a client's link is not taken yet. */
-static int has_to_knock(const struct port *port)
-{
-    return !port->is_driver && port->link.state == LINK_JOINING && port->link.joined == 0;
-}
-
-/* A wait with a deadline costs more: no knock is due when all links are up. */
-static void forget_knock(void)
-{
-    for (uint32_t i = 0; i < domain.num_linked; i++) {
-        if (has_to_knock(domain.linked[i])) {
-            return;
-        }
-    }
-    domain.knock_at = DEADLINE_NEVER;
-}
-
-/* A message says that the link of a client's port came up or was lost; a later one replaces one that is still pending. */
-static void tell_link(const struct port *port, uint32_t is_up)
-{
-    domain_retract(&link_news[port->number]);
-    domain_append(&link_news[port->number], AT(port->number, is_up ? MAIL_LINK_UP : MAIL_LINK_LOST), 0);
-}
-
-void domain_refuse(uint32_t number)
-{
-    domain_cut(&domain.port[number]);
-    tell_link(&domain.port[number], 0);
-}
-
-/* Continues setting up a link; notes one that came up or went down. */
-void domain_advance_link(struct port *port)
-{
-    if (!link_advance(&port->link)) {
-        return;
-    }
-    uint32_t is_up = port->link.state == LINK_UP;
-    port->sendable = is_up && !port->is_held ? port->outgoing : 0;
-    if (!is_up) {
-        pending_forget(port->number);
-    }
-    if (!port->is_driver) {
-        tell_link(port, is_up);
-    }
-    if (is_up) {
-        forget_knock();
-        dma_link_up(port->number);
-    } else {
-        dma_link_down(port->number);
-    }
-}
-
 /* The client has signalled. If it has sent nothing since the signal before, it may be another one that was started anew; to ask is a
  * system call, so messages that were taken explain the signal. */
-static OFTEN void took_signal(struct port *port)
+static OFTEN void took_signal(struct mail_port *port)
 {
-    uint32_t has_sent = port->link.in.head != port->head_at_signal;
+    uint32_t taken = ring_count(port->link.in.first);
+    uint32_t has_sent = taken != port->taken_at_signal;
 
-    port->head_at_signal = port->link.in.head;
-    if (port->link.state != LINK_UP || (!has_sent && ring_is_empty(&port->link.in))) {
+    port->taken_at_signal = taken;
+    if (port->link.state != LINK_UP || (!has_sent && !ring_has_mail(&port->link.in))) {
         farewell_look(port);
     }
 }
@@ -170,7 +110,7 @@ static OFTEN void took_bits(uint64_t bits)
         interrupt_has_fired();
     }
     for (uint32_t i = 0; i < domain.num_linked; i++) {
-        struct port *port = domain.linked[i];
+        struct mail_port *port = domain.linked[i];
         if (!link_is_quiet(&port->link)) {
             domain_advance_link(port);
         }
@@ -181,57 +121,44 @@ static OFTEN void took_bits(uint64_t bits)
 }
 
 /* Takes the event of the set with the lowest number. */
-static OFTEN int take_event(const struct mail_set *set, struct mail *mail)
+static OFTEN uint32_t take_event(const struct mail_set *set)
 {
     uint64_t events = domain.events & set->mask[DOMAIN_EVENTS];
 
     if (events == 0) {
-        return 0;
+        return DOMAIN_TIMEOUT;
     }
     uint32_t number = (uint32_t)__builtin_ctzl(events);
     domain.events &= ~(1ul << number);
-    mail->mailbox = AT(DOMAIN_EVENTS, number);
-    return 1;
+    return AT(DOMAIN_EVENTS, number);
 }
 
-/* Signals the peers that have new messages, but for one, which the wait itself can signal: returns its slot, or
+/* Publishes what was put in; signals the peers that wait for it, but for one, which the wait itself can signal: returns its slot, or
  * NO_SLOT. */
-static SELDOM uint32_t flush_all_but_one(void)
+static OFTEN uint32_t flush_but_one(void)
 {
     uint32_t last = NO_SLOT;
 
-    domain.has_more_unsignalled = 0;
-    for (uint32_t i = 0; i < domain.num_linked; i++) {
-        struct link *link = &domain.linked[i]->link;
-        if (link->out.must_look && ring_must_signal(&link->out)) {
-            if (last != NO_SLOT) {
-                sys_signal(last);
-            }
-            last = link->signal;
+    for (uint32_t ports = domain_unpublished; ports != 0; ports &= ports - 1) {
+        struct link *link = &domain_ports[__builtin_ctz(ports)].link;
+        if (link->state != LINK_UP || !ring_publish(&link->out) || !ring_wake(&link->out)) {
+            continue;
         }
-    }
-    return last;
-}
-
-/* The same, where mostly one peer was sent to. Requires: there is one. */
-static inline uint32_t flush_but_one(void)
-{
-    struct link *link = domain.unsignalled;
-
-    domain.unsignalled = 0;
-    if (domain.has_more_unsignalled) {
-        return flush_all_but_one();
-    }
-    return ring_must_signal(&link->out) ? link->signal : NO_SLOT;
-}
-
-static inline void flush(void)
-{
-    if (domain.unsignalled != 0) {
-        uint32_t last = flush_but_one();
         if (last != NO_SLOT) {
             sys_signal(last);
         }
+        last = link->signal;
+    }
+    domain_unpublished = 0;
+    return last;
+}
+
+static OFTEN void flush(void)
+{
+    uint32_t last = flush_but_one();
+
+    if (last != NO_SLOT) {
+        sys_signal(last);
     }
 }
 
@@ -259,7 +186,7 @@ static OFTEN int arm(void)
     }
     for (uint32_t i = 0; i < domain.num_linked; i++) {
         struct link *link = &domain.linked[i]->link;
-        if (link->state == LINK_UP && !ring_is_empty(&link->in)) {
+        if (link->state == LINK_UP && ring_has_mail(&link->in)) {
             is_empty = 0;
         }
     }
@@ -276,21 +203,6 @@ static void disarm(void)
     }
 }
 
-/* A driver that is woken by messages of a client does not see that another client signals at the same moment. So a client signals
- * again, ever more seldom, until its first page is taken. */
-static SELDOM void knock(uint64_t now)
-{
-    domain.knock_at = DEADLINE_NEVER;
-    for (uint32_t i = 0; i < domain.num_linked; i++) {
-        struct port *port = domain.linked[i];
-        if (has_to_knock(port)) {
-            sys_signal(port->link.signal);
-            domain.knock_at = now + domain.knock_pause;
-        }
-    }
-    domain.knock_pause = domain.knock_pause < KNOCK_MOST ? 2 * domain.knock_pause : KNOCK_MOST;
-}
-
 /* Waits for a signal unless a message came meanwhile. Returns 0 when the deadline passed. */
 static int wait_for_mail(uint64_t deadline)
 {
@@ -300,7 +212,7 @@ static int wait_for_mail(uint64_t deadline)
     until = domain.knock_at < until ? domain.knock_at : until;
 
     if (arm()) {
-        uint32_t last = domain.unsignalled != 0 ? flush_but_one() : NO_SLOT;
+        uint32_t last = flush_but_one();
         uint32_t status =
             last == NO_SLOT ? sys_wait(domain.wake, until, &bits) : sys_signal_wait(last, domain.wake, until, &bits);
         domain.awaits = 0;
@@ -315,7 +227,7 @@ static int wait_for_mail(uint64_t deadline)
             timer_has_fired();
         }
         if (domain.knock_at <= now) {
-            knock(now);
+            domain_knock(now);
         }
         return deadline > now;
     }
@@ -333,13 +245,6 @@ static SELDOM void look_for_signals(void)
     took_bits(bits);
 }
 
-/* Is there a message of the set in the list, a ring or an event? Takes it. */
-static OFTEN int take(const struct mail_set *set, struct mail *mail)
-{
-    return (domain.first != 0 && pending_take(set, mail)) || take_from_rings(set, mail) ||
-           (domain.events != 0 && take_event(set, mail));
-}
-
 static OFTEN void farewell(void)
 {
     if (domain.num_leaving != 0) {
@@ -347,19 +252,71 @@ static OFTEN void farewell(void)
     }
 }
 
+/* Until all that is known of this port's ring is taken, AWAIT need not look anywhere else; but for interrupts, which are asked for once
+ * in so many AWAITs. */
+static OFTEN void note_known(struct mail_port *port)
+{
+    struct ring_consumer *in = &port->link.in;
+    uint32_t must_look_around = domain.has_clients | domain.waiting | domain.num_leaving |
+                                (domain.interrupt_is_open & interrupt_is_first) | MUST_MONITOR_AWAITS;
+
+    domain.ahead = 1;
+    domain_known = DOMAIN_NONE_KNOWN;
+    if (must_look_around != 0) {
+        return;
+    }
+    if (domain.interrupt_is_open) {
+        in->end = in->at + ring_least((uint32_t)(in->end - in->at), interrupt_awaits_left());
+    }
+    domain.ahead = (uint32_t)(in->end - in->at);
+    domain_known = port;
+    alone = domain.num_linked == 1 && !domain.interrupt_is_open ? port : 0;
+}
+
+/* Takes a message that was pending. */
+static SELDOM uint32_t take_pending(const struct mail_set *set, uint64_t deadline)
+{
+    struct mail *mail = (struct mail *)domain_current;
+    uint32_t mailbox = pending_take(set, mail);
+
+    if (mailbox == DOMAIN_TIMEOUT || !domain_ports[mailbox >> 8].is_driver) {
+        return mailbox;
+    }
+    struct mail_port *port = &domain_ports[mailbox >> 8];
+    uint32_t message = mailbox & 0xffu;
+    enum monitor_verdict verdict =
+        port->protocol->check[message](&port->monitor, mail->cookie, mail->payload, MAIL_PAYLOAD);
+    return verdict == MONITOR_OK ? mailbox : port->refused(set, deadline, port, message, verdict);
+}
+
+/* Takes a message of the set that was pending, from a ring, or an event. */
+static OFTEN uint32_t take(const struct mail_set *set, uint64_t deadline)
+{
+    uint32_t message = 0;
+    uint32_t mailbox = domain.waiting != 0 ? take_pending(set, deadline) : DOMAIN_TIMEOUT;
+
+    if (mailbox != DOMAIN_TIMEOUT) {
+        return mailbox;
+    }
+    struct mail_port *port = port_with_mail_of(set, &message);
+    if (port != 0) {
+        note_known(port);
+        return port->take[message](set, deadline, port, (struct mail *)domain_current, message);
+    }
+    return domain.events != 0 ? take_event(set) : DOMAIN_TIMEOUT;
+}
+
 uint32_t domain_poll(const struct mail_set *set, uint64_t bits)
 {
-    struct mail *mail = domain.mail;
-
     took_bits(bits);
     if (domain.knock_at != DEADLINE_NEVER && domain.knock_at <= sys_clock()) {
-        knock(sys_clock());
+        domain_knock(sys_clock());
     }
     do {
         farewell();
-        if (take(set, mail)) {
-            domain_current = mail;
-            return mail->mailbox;
+        uint32_t mailbox = take(set, DEADLINE_NEVER);
+        if (mailbox != DOMAIN_TIMEOUT) {
+            return mailbox;
         }
     } while (!arm());
     return DOMAIN_TIMEOUT;
@@ -370,43 +327,39 @@ uint64_t domain_poll_at(void)
     return domain.knock_at;
 }
 
-uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
+/* What is due once in so many AWAITs: another peer's turn, signals, interrupts. */
+static OFTEN void look_around(void)
 {
-    struct mail *mail = domain.mail;
+    uint32_t awaits = domain.ahead;
 
-    if (deadline == DEADLINE_NEVER) {
-        monitored_await(set); /* a wait with a deadline ends */
-    }
+    domain.ahead = 1;
+    domain_known = DOMAIN_NONE_KNOWN;
     if (domain.num_linked > 1) {
         domain.turn = domain.turn + 1 < domain.num_linked ? domain.turn + 1 : 0;
-        domain.awaits++;
-        if (domain.awaits == AWAITS_MOST) {
+        domain.awaits += awaits;
+        if (domain.awaits >= AWAITS_MOST) {
             look_for_signals();
         }
     }
-    if (domain.interrupt_is_open && interrupt_must_poll()) {
+    if (domain.interrupt_is_open && interrupt_must_poll(awaits)) {
         uint64_t bits = 0;
         sys_poll(domain.wake, &bits);
         took_bits(bits);
     }
+}
+
+static SELDOM uint32_t await_anything(const struct mail_set *set, uint64_t deadline)
+{
+    if (deadline == DEADLINE_NEVER) {
+        monitored_await(set); /* a wait with a deadline ends */
+    }
+    look_around();
     for (;;) {
         farewell();
-        if (take(set, mail)) {
-            struct port *port = &domain.port[mail->mailbox >> 8];
-            if (port->is_driver) {
-                uint32_t verdict = monitor_short_step(&port->monitor, mail->mailbox, mail->cookie, mail->payload, 1);
-                if (verdict == MONITOR_NOT_SHORT) {
-                    verdict = monitor_step(&port->monitor, mail->mailbox, mail->cookie, mail->payload, 1);
-                }
-                if (verdict != MONITOR_OK) {
-                    monitored_bad_receive(port, mail->mailbox, verdict);
-                    domain_cut(port);
-                    continue;
-                }
-            }
+        uint32_t mailbox = take(set, deadline);
+        if (mailbox != DOMAIN_TIMEOUT) {
             flush();
-            domain_current = mail;
-            return mail->mailbox;
+            return mailbox;
         }
         if (dispatch_threads > 1 && dispatch(set)) {
             continue; /* other threads have run meanwhile */
@@ -415,4 +368,70 @@ uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
             return DOMAIN_TIMEOUT;
         }
     }
+}
+
+uint32_t domain_refused(const struct mail_set *set, uint64_t deadline, struct mail_port *port, uint32_t message,
+                        enum monitor_verdict verdict)
+{
+    monitored_bad_receive(port, port->local | message, verdict);
+    domain_cut(port);
+    return await_anything(set, deadline);
+}
+
+/* Waits for a signal as wait_for_mail() does, where there is one peer alone and no deadline. */
+static OFTEN void wait_for_peer(struct link *link)
+{
+    ring_arm(&link->in);
+    if (!ring_find_mail(&link->in)) {
+        uint64_t bits = 0;
+        int must_wake = domain_unpublished != 0 && ring_publish(&link->out) && ring_wake(&link->out);
+        domain_unpublished = 0;
+        uint32_t status = must_wake ? sys_signal_wait(link->signal, domain.wake, DEADLINE_NEVER, &bits)
+                                    : sys_wait(domain.wake, DEADLINE_NEVER, &bits);
+        if (status == STATUS_OK) {
+            took_bits(bits);
+        }
+    }
+    if (link->state == LINK_UP) {
+        ring_disarm(&link->in);
+    }
+}
+
+/* AWAIT where there is one peer alone, of whose ring nothing is known. */
+static SELDOM uint32_t await_alone(const struct mail_set *set, uint64_t deadline, struct mail_port *port)
+{
+    while (domain_known == port && port == alone && !port->link.in.is_broken && dispatch_threads == 1 &&
+           (domain.timer_fires & domain.knock_at & deadline) == DEADLINE_NEVER &&
+           (domain.events & set->mask[DOMAIN_EVENTS]) == 0) {
+        wait_for_peer(&port->link);
+        if (domain_known == port && ring_has_mail(&port->link.in)) {
+            return domain_await(set, deadline);
+        }
+    }
+    return await_anything(set, deadline);
+}
+
+uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
+{
+    struct mail_port *port = domain_known;
+
+    if (port->link.in.at == port->link.in.end) {
+        if (port != alone) {
+            return await_anything(set, deadline);
+        }
+        if (!ring_find_mail(&port->link.in)) {
+            return await_alone(set, deadline, port);
+        }
+    }
+    uint64_t message = ring_message(&port->link.in);
+    if (message >= 64 || (set->mask[port->number] & port->incoming & 1ul << message) == 0) {
+        return await_anything(set, deadline);
+    }
+    if (domain_unpublished != 0) {
+        if (domain_unpublished != port->bit || ring_publish(&port->link.out)) {
+            return await_anything(set, deadline);
+        }
+        domain_unpublished = 0;
+    }
+    return port->take[message](set, deadline, port, (struct mail *)domain_current, message);
 }

@@ -1,106 +1,109 @@
-/* EMIT: in two steps, between which the payload is written to where it goes. */
+/* EMIT. What is usual is in ashlar/domain.h, where the mailbox is a constant. */
 #include "ashlar/domain.h"
+#include "ashlar/string.h"
 #include "domain_internal.h"
-#include "monitor_step.h"
 
-static struct mail dropped; /* payload of a message that has no receiver */
+/* The payload of a message between its two steps, where it does not go to the ring at once: at a driver's port the monitor sees it
+ * first, and the peer could change what stands in the ring. */
+static uint8_t draft[MAIL_PAYLOAD];
 
-/* A message without a receiver, or to the domain itself. */
-static SELDOM void *emit_elsewhere(struct port *port, uint32_t mailbox)
+static inline int is_sendable(const struct mail_port *port, uint32_t message)
 {
-    if (port->sendable != 0 && (port->outgoing >> (mailbox & 63u) & 1) != 0) {
-        domain_cut(port); /* the ring is full: the peer leaves more unread than its protocol allows */
+    return (port->sendable >> message & 1) != 0;
+}
+
+static inline int has_room(struct mail_port *port)
+{
+    return port->link.out.at != port->link.out.end || ring_find_room(&port->link.out);
+}
+
+/* A message to the domain itself. */
+static SELDOM void emit_here(const struct mail_port *port, uint32_t message, const void *body, uint64_t size)
+{
+    static const uint8_t zeros[MAIL_PAYLOAD];
+    uint32_t route = port->protocol == 0 ? ROUTE_NOWHERE : domain_route(port, message);
+
+    if (route == ROUTE_INTERRUPT) {
+        interrupt_emit(port->local | message);
+    } else if (route == ROUTE_TIMER) {
+        timer_emit(message, size < sizeof(uint64_t) ? zeros : body);
     }
-    domain.emit_slot = 0;
-    return dropped.payload;
+}
+
+static enum monitor_verdict check(struct mail_port *port, uint32_t message, uint64_t cookie, const void *body,
+                                  uint64_t size)
+{
+    const struct protocol *protocol = port->protocol;
+
+    if (message >= protocol->num_message || protocol->messages[message].is_incoming) {
+        return MONITOR_UNKNOWN;
+    }
+    return protocol->check[message](&port->monitor, cookie, body, size);
+}
+
+/* Requires: the message is sendable, and there is room. */
+static void put(struct mail_port *port, uint32_t message, uint64_t cookie, const uint8_t *body, uint64_t size)
+{
+    uint8_t *payload = ring_put(&port->link.out, message, cookie);
+
+    if (size != 0) {
+        memcpy(payload, body, size < MAIL_PAYLOAD ? size : MAIL_PAYLOAD);
+    }
+    domain_unpublished |= port->bit;
+}
+
+uint32_t domain_unsent(struct mail_port *port, uint32_t message, uint64_t cookie, const void *body, uint64_t size)
+{
+    if (port->is_driver) {
+        enum monitor_verdict verdict = check(port, message, cookie, body, size);
+        if (verdict != MONITOR_OK) {
+            monitored_bad_emit(port, port->local | message, verdict);
+        }
+    }
+    if (message >= 64 || !is_sendable(port, message)) {
+        emit_here(port, message, body, size);
+    } else if (!has_room(port)) {
+        domain_cut(port); /* the peer leaves more unread than its protocol allows */
+    } else {
+        put(port, message, cookie, body, size);
+    }
+    return 0;
+}
+
+void domain_send(uint32_t mailbox, uint64_t cookie, const void *body, uint64_t size)
+{
+    struct mail_port *port = &domain_ports[mailbox >> 8];
+    uint32_t message = mailbox & 0xffu;
+
+    if (message < 64 && is_sendable(port, message)) {
+        domain_unpublished |= port->send[message](port, cookie, body, size);
+    } else {
+        domain_unsent(port, message, cookie, body, size);
+    }
 }
 
 void *domain_emit_begin(uint32_t mailbox, uint64_t cookie)
 {
-    struct port *port = &domain.port[mailbox >> 8];
-    struct ring_producer *ring = &port->link.out;
+    struct mail_port *port = &domain_ports[mailbox >> 8];
 
-    domain.emit_port = port;
-    if ((port->sendable >> (mailbox & 63u) & 1) == 0) {
-        return emit_elsewhere(port, mailbox);
+    (void)cookie;
+    if (port->is_driver || !is_sendable(port, mailbox & 63u) || !has_room(port)) {
+        memset(draft, 0, sizeof draft);
+        domain.emit_payload = 0;
+        return draft;
     }
-    struct mail *slot = ring_free_slot(ring);
-    if (slot == 0) {
-        return emit_elsewhere(port, mailbox);
-    }
-    domain.emit_slot = slot;
-    slot->mailbox = port->first + (mailbox & 0xffu);
-    slot->sequence = (uint32_t)ring->tail;
-    slot->cookie = cookie;
-    return slot->payload;
-}
-
-/* A message to the domain itself. */
-static SELDOM void emit_here(const struct port *port, uint32_t mailbox)
-{
-    uint32_t message = mailbox & 0xffu;
-    uint32_t route = domain_route(port, message);
-
-    if (route == ROUTE_INTERRUPT) {
-        interrupt_emit(mailbox);
-    } else if (route == ROUTE_TIMER) {
-        timer_emit(message, dropped.payload);
-    }
-}
-
-/* The message is in the ring. */
-static inline void emitted(struct port *port, uint32_t mailbox)
-{
-    if (domain.emit_slot != 0) {
-        ring_put(&port->link.out);
-        if (domain.unsignalled != &port->link) {
-            domain.has_more_unsignalled |= domain.unsignalled != 0;
-            domain.unsignalled = &port->link;
-        }
-    } else {
-        emit_here(port, mailbox);
-    }
-}
-
-static const struct mail *emitted_mail(void)
-{
-    return domain.emit_slot != 0 ? domain.emit_slot : &dropped;
-}
-
-/* A driver's message that takes the monitor longer. */
-static SELDOM void emit_end_long(uint32_t mailbox, uint64_t cookie)
-{
-    struct port *port = domain.emit_port;
-    enum monitor_verdict verdict = monitor_step(&port->monitor, mailbox, cookie, emitted_mail()->payload, 0);
-
-    if (verdict != MONITOR_OK) {
-        monitored_bad_emit(port, mailbox, verdict);
-    }
-    emitted(port, mailbox);
-}
-
-/* A driver's message: the monitor sees it first. Apart from the client's function, which so needs fewer registers. */
-static SELDOM void emit_end_followed(uint32_t mailbox, uint64_t cookie)
-{
-    struct port *port = domain.emit_port;
-    uint32_t verdict = monitor_short_step(&port->monitor, mailbox, cookie, emitted_mail()->payload, 0);
-
-    if (verdict == MONITOR_NOT_SHORT) {
-        emit_end_long(mailbox, cookie);
-    } else if (verdict == MONITOR_OK) {
-        emitted(port, mailbox);
-    } else {
-        monitored_bad_emit(port, mailbox, verdict);
-    }
+    domain.emit_payload = port->link.out.at->payload;
+    return domain.emit_payload;
 }
 
 void domain_emit_end(uint32_t mailbox, uint64_t cookie)
 {
-    struct port *port = domain.emit_port;
+    struct mail_port *port = &domain_ports[mailbox >> 8];
 
-    if (port->is_driver) {
-        emit_end_followed(mailbox, cookie);
-    } else {
-        emitted(port, mailbox);
+    if (domain.emit_payload != 0) {
+        ring_put(&port->link.out, mailbox & 63u, cookie);
+        domain_unpublished |= port->bit;
+        return;
     }
+    domain_send(mailbox, cookie, draft, sizeof draft);
 }

@@ -87,7 +87,7 @@ static uint32_t next_message(const struct monitor *monitor)
     return best;
 }
 
-static void serve_anew(struct port *port)
+static void serve_anew(struct mail_port *port)
 {
     if (env_slot_of_kind("dma") != NO_SLOT) {
         panic("DRIVER the client of %s was started anew, so the driver ends, to be started anew too\n",
@@ -101,7 +101,7 @@ static void serve_anew(struct port *port)
     domain_advance_link(port);
 }
 
-void farewell_look(struct port *port)
+void farewell_look(struct mail_port *port)
 {
     if (port->is_leaving || !link_is_replaced(&port->link)) {
         return;
@@ -112,16 +112,18 @@ void farewell_look(struct port *port)
         return;
     }
     port->link.state = LINK_CUT;
+    ring_close(&port->link.out, &port->link.in);
     port->sendable = 0;
     pending_forget(port->number);
     port->is_leaving = 1;
     domain.num_leaving++;
+    domain_known = DOMAIN_NONE_KNOWN;
 }
 
 void farewell_continue(void)
 {
     for (uint32_t i = 0; i < domain.num_linked; i++) {
-        struct port *port = domain.linked[i];
+        struct mail_port *port = domain.linked[i];
         const struct monitor *monitor = &port->monitor;
         if (!port->is_leaving) {
             continue;

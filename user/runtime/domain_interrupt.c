@@ -14,8 +14,8 @@ uint64_t interrupt_bit;
 static uint32_t slot = NO_SLOT;
 static uint32_t is_listening;
 static uint32_t has_fired_again; /* while the driver still serves the interrupt before */
-static uint32_t is_first;
 static uint32_t awaits;
+uint32_t interrupt_is_first;
 static struct pending message;
 
 void interrupt_start(void)
@@ -26,19 +26,20 @@ void interrupt_start(void)
 
 void domain_interrupts_first(uint32_t first)
 {
-    is_first = first;
+    interrupt_is_first = first;
 }
 
 static void open_line(void)
 {
     sys_irq_ack(slot);
     domain.interrupt_is_open = 1;
+    domain_known = DOMAIN_NONE_KNOWN; /* it may be the first to be looked for now */
 }
 
 static void deliver(void)
 {
     domain.interrupt_is_open = 0;
-    domain_append(&message, PCI_IRQ, is_first);
+    domain_append(&message, PCI_IRQ, interrupt_is_first);
 }
 
 void interrupt_emit(uint32_t mailbox)
@@ -73,12 +74,17 @@ void interrupt_has_fired(void)
     }
 }
 
-uint32_t interrupt_must_poll(void)
+uint32_t interrupt_must_poll(uint32_t more_awaits)
 {
-    awaits++;
-    if (is_first || awaits >= POLL_INTERVAL) {
+    awaits += more_awaits;
+    if (interrupt_is_first || awaits >= POLL_INTERVAL) {
         awaits = 0;
         return 1;
     }
     return 0;
+}
+
+uint32_t interrupt_awaits_left(void)
+{
+    return POLL_INTERVAL - awaits;
 }

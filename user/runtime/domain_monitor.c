@@ -3,7 +3,7 @@
 #include "dispatch.h"
 #include "domain_internal.h"
 
-void monitored_start(struct port *port)
+void monitored_start(struct mail_port *port)
 {
     if (port->protocol->num_word > PORT_MONITOR_WORDS) {
         panic("monitor: protocol %s has more requests than can be followed\n", port->protocol->name);
@@ -12,31 +12,31 @@ void monitored_start(struct port *port)
     port->monitor.first = AT(port->number, 0);
 }
 
-static const char *message_name(const struct port *port, uint32_t mailbox)
+static const char *message_name(const struct mail_port *port, uint32_t mailbox)
 {
     uint32_t number = mailbox & 0xffu;
     return number < port->protocol->num_message ? port->protocol->messages[number].name : "?";
 }
 
 /* The protocol, and which link of it where that is not clear. */
-static const char *link_name(const struct port *port)
+static const char *link_name(const struct mail_port *port)
 {
     static char name[64];
 
     if (port->number == port->first >> 8) {
         return port->protocol->name;
     }
-    format(name, sizeof name, "%s at port %u", port->protocol->name, port->number);
+    format(name, sizeof name, "%s at port %lu", port->protocol->name, port->number);
     return name;
 }
 
-_Noreturn void monitored_bad_emit(const struct port *port, uint32_t mailbox, enum monitor_verdict verdict)
+_Noreturn void monitored_bad_emit(const struct mail_port *port, uint32_t mailbox, enum monitor_verdict verdict)
 {
     panic("MONITOR %s: !%s in state %s: %s\n", link_name(port), message_name(port, mailbox),
           monitor_state(&port->monitor), monitor_explain(verdict));
 }
 
-void monitored_bad_receive(const struct port *port, uint32_t mailbox, enum monitor_verdict verdict)
+void monitored_bad_receive(const struct mail_port *port, uint32_t mailbox, enum monitor_verdict verdict)
 {
     print("MONITOR %s: the client's ?%s in state %s: %s\n", link_name(port), message_name(port, mailbox),
           monitor_state(&port->monitor), monitor_explain(verdict));
@@ -48,8 +48,8 @@ static uint32_t monitors(const struct monitor *all[DOMAIN_PORTS])
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < DOMAIN_PORTS; i++) {
-        if (domain.port[i].protocol != 0 && domain.port[i].is_driver) {
-            all[count] = &domain.port[i].monitor;
+        if (domain_ports[i].protocol != 0 && domain_ports[i].is_driver) {
+            all[count] = &domain_ports[i].monitor;
             count++;
         }
     }

@@ -10,7 +10,7 @@
 #define NAME_BYTES 72u
 #define KNOCK_FIRST 10000000ul /* ns */
 
-uint32_t domain_route(const struct port *port, uint32_t message)
+uint32_t domain_route(const struct mail_port *port, uint32_t message)
 {
     uint32_t number = port->protocol->first_mailbox >> 8;
 
@@ -33,9 +33,9 @@ uint32_t domain_route(const struct port *port, uint32_t message)
     return ROUTE_LINK;
 }
 
-static struct port *open_port(uint32_t number, const struct protocol *protocol, uint32_t is_driver)
+static struct mail_port *open_port(uint32_t number, const struct protocol *protocol, uint32_t is_driver)
 {
-    struct port *port = &domain.port[number];
+    struct mail_port *port = &domain_ports[number];
 
     if (number == DOMAIN_EVENTS || number >= DOMAIN_PORTS || port->protocol != 0 ||
         protocol->num_message > MAIL_LINK_LOST) {
@@ -43,7 +43,13 @@ static struct port *open_port(uint32_t number, const struct protocol *protocol, 
     }
     port->protocol = protocol;
     port->number = number;
+    port->local = AT(number, 0);
+    port->bit = 1u << number;
     port->first = protocol->first_mailbox;
+    port->take = is_driver ? protocol->take_as_driver : protocol->take_as_client;
+    port->send = is_driver ? protocol->send_as_driver : protocol->send_as_client;
+    port->unsent = domain_unsent;
+    port->refused = domain_refused;
     port->is_driver = is_driver;
     for (uint32_t i = 0; i < protocol->num_message; i++) {
         if (domain_route(port, i) != ROUTE_LINK) {
@@ -97,13 +103,13 @@ static uint64_t bit_of(const char *client)
 }
 
 /* Whether all its messages go over the link. */
-static int is_whole(const struct port *port)
+static int is_whole(const struct mail_port *port)
 {
     return (port->incoming | port->outgoing) == (1ul << port->protocol->num_message) - 1;
 }
 
 /* Begins to serve a client. A protocol with messages that are the domain's own cannot be led to its end in the client's place. */
-static void join(struct port *port, const char *client, uint32_t share)
+static void join(struct mail_port *port, const char *client, uint32_t share)
 {
     port->link.share = share;
     port->link.signal = find_slot("notification", client, "");
@@ -118,7 +124,7 @@ void domain_serve(const struct protocol *protocol)
 {
     char self[NAME_BYTES];
     char client[NAME_BYTES];
-    struct port *port = open_port(protocol->first_mailbox >> 8, protocol, 1);
+    struct mail_port *port = open_port(protocol->first_mailbox >> 8, protocol, 1);
 
     if (!port->is_linked) {
         return;
@@ -132,11 +138,12 @@ void domain_serve(const struct protocol *protocol)
 
 void domain_serve_at(uint32_t number, const struct protocol *protocol, const char *client, const char *share)
 {
-    struct port *port = open_port(number, protocol, 1);
+    struct mail_port *port = open_port(number, protocol, 1);
 
     if (!is_whole(port)) {
         panic("protocol %s has one link only: it has messages that are the domain's own\n", protocol->name);
     }
+    domain.has_clients = 1;
     join(port, client, find_slot("share", share, ""));
 }
 
@@ -155,7 +162,7 @@ static uint32_t share_of_client(const char *driver, const char *protocol)
 void domain_connect(uint32_t number, const char *driver, const struct protocol *protocol, uint32_t capacity,
                     uint32_t data_pages)
 {
-    struct port *port = open_port(number, protocol, 0);
+    struct mail_port *port = open_port(number, protocol, 0);
 
     port->link.share = share_of_client(driver, protocol->name);
     port->link.signal = find_slot("notification", driver, "");
@@ -171,12 +178,12 @@ void domain_connect(uint32_t number, const char *driver, const struct protocol *
 
 void domain_hold(uint32_t number)
 {
-    domain.port[number].is_held = 1;
+    domain_ports[number].is_held = 1;
 }
 
 void domain_release(uint32_t number)
 {
-    struct port *port = &domain.port[number];
+    struct mail_port *port = &domain_ports[number];
 
     if (port->link.state == LINK_UP) {
         port->sendable = port->outgoing;
@@ -185,7 +192,7 @@ void domain_release(uint32_t number)
 
 void *domain_data(uint32_t number, uint64_t *bytes)
 {
-    const struct link *link = &domain.port[number].link;
+    const struct link *link = &domain_ports[number].link;
 
     if (number >= DOMAIN_PORTS || link->state != LINK_UP) {
         return 0;

@@ -16,8 +16,9 @@ static void set_up(struct link *link)
     struct link_page *page = link_page(link);
     struct mail *to_driver = (struct mail *)(link->address + PAGE_SIZE);
     struct mail *to_client = to_driver + link->capacity;
-    struct ring_producer out = {.mask = link->capacity - 1, .limit = link->capacity};
-    struct ring_consumer in = {.mask = link->capacity - 1};
+    uint64_t first = (uint64_t)link->protocol << 8;
+    struct ring_producer out = {.mask = link->capacity - 1, .first = first};
+    struct ring_consumer in = {.mask = link->capacity - 1, .first = first, .batch = RING_BATCH};
 
     out.shared = link->is_driver ? &page->to_client : &page->to_driver;
     out.slot = link->is_driver ? to_client : to_driver;
@@ -30,6 +31,7 @@ static void set_up(struct link *link)
 void link_cut(struct link *link)
 {
     link->state = LINK_CUT;
+    ring_close(&link->out, &link->in);
     link_page(link)->broken = 1;
     sys_signal(link->signal);
 }
@@ -210,6 +212,7 @@ uint32_t link_advance(struct link *link)
     }
     if (link->state == LINK_UP && __atomic_load_n(&link_page(link)->broken, __ATOMIC_RELAXED) != 0) {
         link->state = LINK_CUT;
+        ring_close(&link->out, &link->in);
         return 1;
     }
     return link->is_driver ? advance_driver(link) : advance_client(link);

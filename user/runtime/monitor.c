@@ -1,6 +1,7 @@
 /* The run-time monitor of driver protocols. */
 #include "ashlar/monitor.h"
 
+#include "ashlar/monitor_check.h"
 #include "monitor_step.h"
 
 void monitor_start(struct monitor *monitor, const struct protocol *protocol, uint64_t *open)
@@ -12,17 +13,6 @@ void monitor_start(struct monitor *monitor, const struct protocol *protocol, uin
     for (uint32_t i = 0; i < protocol->num_word; i++) {
         open[i] = 0;
     }
-}
-
-static int are_in_range(const struct protocol_field *field, const uint8_t *payload)
-{
-    for (uint32_t i = 0; i < field->count; i++) {
-        uint64_t value = element(payload + field->offset + i * field->bytes, field->bytes);
-        if (value < field->least || value > field->most) {
-            return 0;
-        }
-    }
-    return 1;
 }
 
 static uint32_t words_of(const struct protocol_request *request)
@@ -54,27 +44,49 @@ static void drop(const struct monitor *monitor, uint32_t requests)
     }
 }
 
+/* Whether the fields that have a range are in it. */
+static int are_in_range(const struct protocol *protocol, const struct protocol_message *message, const void *payload)
+{
+    for (uint32_t i = 0; i < message->num_field; i++) {
+        const struct protocol_field *field = &protocol->fields[message->first_field + i];
+        if (payload == 0 ||
+            !monitor_in_range(payload, field->offset, field->bytes, field->count, field->least, field->most)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Opens, closes or finds the request that the cookie names, if the message has one; 0 if that cannot be. */
+static int take_cookie(const struct monitor *monitor, const struct protocol_message *message, uint64_t cookie)
+{
+    const struct protocol_request *request = &monitor->protocol->requests[message->request];
+
+    return message->cookie == MONITOR_NO_COOKIE ||
+           monitor_request(monitor, request->first_word, request->limit, message->cookie, cookie);
+}
+
 enum monitor_verdict monitor_step(struct monitor *monitor, uint32_t mailbox, uint64_t cookie, const void *payload,
                                   uint8_t is_incoming)
 {
     const struct protocol *protocol = monitor->protocol;
     uint32_t id = mailbox - monitor->first;
-    uint16_t next;
-    uint32_t verdict = monitor_transition(monitor, id, is_incoming, &next);
 
-    if (verdict != MONITOR_OK) {
-        return verdict;
+    if (id >= protocol->num_message || protocol->messages[id].is_incoming != is_incoming) {
+        return MONITOR_UNKNOWN;
     }
     const struct protocol_message *message = &protocol->messages[id];
-    for (uint32_t i = 0; i < message->num_field; i++) {
-        if (payload == 0 || !are_in_range(&protocol->fields[message->first_field + i], payload)) {
-            return MONITOR_PAYLOAD;
-        }
+    uint16_t next = protocol->next[monitor->state * protocol->num_message + id];
+    if (next == MONITOR_ILLEGAL) {
+        return MONITOR_RULE_1;
+    }
+    if (!are_in_range(protocol, message, payload)) {
+        return MONITOR_PAYLOAD;
     }
     if (!is_drained(monitor, message->drained)) {
         return MONITOR_DRAINED;
     }
-    if (message->cookie != MONITOR_NO_COOKIE && !take_cookie(monitor, message, cookie)) {
+    if (!take_cookie(monitor, message, cookie)) {
         return MONITOR_COOKIE;
     }
     drop(monitor, message->drops);

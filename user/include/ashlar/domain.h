@@ -10,9 +10,7 @@
 
 #include <stdint.h>
 
-#include "ashlar/link.h"
-#include "ashlar/monitor.h"
-#include "ashlar/ring.h"
+#include "ashlar/mail_port.h"
 
 #define DOMAIN_PORTS 16u /* 0 is DOMAIN_EVENTS */
 #define DOMAIN_THREADS 4u
@@ -57,7 +55,50 @@ void domain_connect(uint32_t port, const char *driver, const struct protocol *pr
 void *domain_emit_begin(uint32_t mailbox, uint64_t cookie);
 void domain_emit_end(uint32_t mailbox, uint64_t cookie);
 
-/* Wakes those for whom messages were put in. AWAIT does it too. */
+/* ... and in one: `size` bytes of payload, at most MAIL_PAYLOAD. */
+void domain_send(uint32_t mailbox, uint64_t cookie, const void *body, uint64_t size);
+
+extern struct mail_port domain_ports[DOMAIN_PORTS];
+/* Bits of ports at which messages were put in that their peers do not know of. */
+extern uint32_t domain_unpublished;
+
+#ifdef DOMAIN_ELSEWHERE
+/* The driver is part of another system (linux), or of a test, whose EMIT has two steps. */
+static inline void domain_emit(uint32_t mailbox, uint64_t cookie, const void *body, uint64_t size)
+{
+    void *payload = domain_emit_begin(mailbox, cookie);
+
+    if (size != 0) {
+        __builtin_memcpy(payload, body, size);
+    }
+    domain_emit_end(mailbox, cookie);
+}
+#else
+/* The same where the mailbox is a constant, so that the port is one, too. What is not sent in the usual way is left to
+ * domain_send(). */
+static inline __attribute__((always_inline)) void domain_emit(uint32_t mailbox, uint64_t cookie, const void *body,
+                                                              uint64_t size)
+{
+    struct mail_port *port = &domain_ports[mailbox >> 8 & (DOMAIN_PORTS - 1)];
+    struct ring_producer *out = &port->link.out;
+
+    if (!__builtin_constant_p(mailbox) || (port->sendable >> (mailbox & 63u) & 1) == 0) {
+        domain_send(mailbox, cookie, body, size);
+    } else if (port->is_driver) {
+        domain_unpublished |= port->send[mailbox & 63u](port, cookie, body, size);
+    } else if (out->at == out->end) {
+        domain_send(mailbox, cookie, body, size);
+    } else {
+        uint8_t *payload = ring_put(out, mailbox & 63u, cookie);
+        if (size != 0) {
+            __builtin_memcpy(payload, body, size);
+        }
+        domain_unpublished |= 1u << (mailbox >> 8);
+    }
+}
+#endif
+
+/* Lets the peers see what was sent, and wakes those that wait for it. AWAIT does it too: before, an awake peer need not see it. */
 void domain_flush(void);
 
 /* Blocks until one of the set's mailboxes holds a message, or `deadline` (ns since boot) has passed: then returns

@@ -25,6 +25,25 @@ enum monitor_verdict {
     MONITOR_DRAINED, /* a request is open that must not be */
 };
 
+struct monitor;
+struct mail;
+struct mail_set;
+struct mail_port;
+
+/* A message's own step, which `protocol generate` writes: the verdict if it is sent or received now, in its direction. `size` is the
+ * number of the payload's bytes that are there. The state changes only if the verdict is MONITOR_OK. */
+typedef enum monitor_verdict monitor_check(struct monitor *monitor, uint64_t cookie, const void *payload,
+                                           uint64_t size);
+
+/* Takes the next message of a port's ring, which is `message`, and follows it if the port is a driver's. Returns the mailbox, or what
+ * domain_await() returns behind a message that was refused. */
+typedef uint32_t mail_taker(const struct mail_set *set, uint64_t deadline, struct mail_port *port, struct mail *mail,
+                            uint64_t message);
+
+/* Puts a message into a port's ring, and follows it if the port is a driver's. `size` is the number of the payload's bytes that are
+ * there. Returns the port's bit, or what the port's `unsent` does. */
+typedef uint32_t mail_sender(struct mail_port *port, uint64_t cookie, const void *body, uint64_t size);
+
 struct protocol_state {
     const char *name;
     uint16_t first_promise;
@@ -73,6 +92,12 @@ struct protocol {
     const struct protocol_message *messages;
     const struct protocol_field *fields;
     const struct protocol_request *requests;
+    /* By message. */
+    monitor_check *const *check;
+    mail_taker *const *take_as_driver;
+    mail_taker *const *take_as_client;
+    mail_sender *const *send_as_driver;
+    mail_sender *const *send_as_client;
 };
 
 struct monitor {

@@ -38,17 +38,14 @@ void *domain_data(uint32_t at, uint64_t *bytes)
     return area[at - FIRST_PORT];
 }
 
-void *(domain_emit_begin)(uint32_t mailbox, uint64_t cookie)
+void domain_send(uint32_t mailbox, uint64_t cookie, const void *body, uint64_t size)
 {
-    CHECK(num_emitted < NUM_EMITTED);
+    CHECK(num_emitted < NUM_EMITTED && size <= MAIL_PAYLOAD);
     emitted[num_emitted].mailbox = mailbox;
     emitted[num_emitted].cookie = cookie;
-    return emitted[num_emitted].payload;
-}
-
-void(domain_emit_end)(uint32_t mailbox, uint64_t cookie)
-{
-    (void)mailbox, (void)cookie;
+    if (size != 0) {
+        memcpy(emitted[num_emitted].payload, body, size);
+    }
     num_emitted++;
 }
 

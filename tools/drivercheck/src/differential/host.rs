@@ -64,7 +64,13 @@ impl<'a> Host<'a> {
     fn compile(&self, flags: &[&str], files: &[PathBuf]) -> Result<(), HostError> {
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         let mut command = Command::new("gcc");
-        command.current_dir(self.scratch).args(["-std=gnu11", "-w", "-fno-stack-protector", "-I"]);
+        command.current_dir(self.scratch).args([
+            "-std=gnu11",
+            "-w",
+            "-fno-stack-protector",
+            "-DDOMAIN_ELSEWHERE",
+            "-I",
+        ]);
         command.arg(absolute(&self.root.join("tools/drivercheck/differential")));
         command.arg("-I").arg(absolute(&self.root.join("user/include")));
         command.args(flags).args(files.iter().map(|file| absolute(file)));

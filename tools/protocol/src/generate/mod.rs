@@ -10,6 +10,7 @@ pub mod monitor;
 pub mod page;
 pub mod rust;
 pub mod statechart;
+mod steps;
 
 use crate::decompose::Decomposition;
 use crate::sizes::sizes;

@@ -1,6 +1,8 @@
-//! The tables of a protocol's run-time monitor, in C; the monitor itself is `user/runtime/monitor.c`.
+//! The tables of a protocol's run-time monitor, in C; the monitor itself is `user/runtime/monitor.c`. The steps of single
+//! messages are beside, in `steps`.
 
 use super::header::{constant, place};
+use super::steps;
 use crate::model::{Cookie, Message, Protocol};
 use crate::Checked;
 use std::fmt::Write;
@@ -8,7 +10,10 @@ use std::fmt::Write;
 pub fn tables(checked: &Checked, banner: &str) -> String {
     let (protocol, automaton) = (&checked.protocol, &checked.flat.automaton);
     let name = &protocol.name;
-    let mut out = format!("/* {banner} */\n#include <stddef.h>\n\n#include \"{name}_protocol.h\"\n\n");
+    let mut out = format!(
+        "/* {banner} */\n#include <stddef.h>\n\n#include \"ashlar/monitor_check.h\"\n#include \"ashlar/mail_port.h\"\n\n\
+         #include \"{name}_protocol.h\"\n\n"
+    );
     let _ = writeln!(out, "#define NO MONITOR_ILLEGAL\n\nstatic const uint16_t next[] = {{");
     for (id, state) in automaton.states.iter().enumerate() {
         let cell = |next: &Option<usize>| next.map_or("NO".to_string(), |next| next.to_string());
@@ -47,10 +52,11 @@ pub fn tables(checked: &Checked, banner: &str) -> String {
     }
     let requests = if requests.is_empty() { "{NULL, 0, 0}".to_string() } else { requests.join(", ") };
     let _ = writeln!(out, "static const struct protocol_request requests[] = {{{requests}}};\n");
+    out.push_str(&steps::steps(checked));
     let _ = writeln!(
         out,
         "const struct protocol {name}_protocol = {{\n    \"{name}\", {:#06x}, {}, {}, {}, {}, next, states, promises, \
-         messages, fields, requests,\n}};",
+         messages, fields, requests, check, take_as_driver, take_as_client, send_as_driver, send_as_client,\n}};",
         place(protocol, 0),
         protocol.messages.len(),
         automaton.states.len(),

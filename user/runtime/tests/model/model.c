@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define STACK_BYTES 4096u
-#define MAX_WORDS 64u
+#define MAX_WORDS 96u
 #define MAX_BUFFER 8u /* stores that wait in a processor's buffer; further ones wait for room */
 #define MAX_CHOICE 32u
 

@@ -76,8 +76,7 @@ extern "C" {
     fn domain_connect(port: u32, driver: *const u8, protocol: *const Tables, capacity: u32, data_pages: u32);
     fn domain_serve(protocol: *const Tables);
     fn domain_serve_at(port: u32, protocol: *const Tables, client: *const u8, share: *const u8);
-    fn domain_emit_begin(mailbox: u32, cookie: u64) -> *mut u8;
-    fn domain_emit_end(mailbox: u32, cookie: u64);
+    fn domain_send(mailbox: u32, cookie: u64, body: *const u8, size: u64);
     fn domain_data(port: u32, bytes: &mut u64) -> *mut u8;
 }
 

@@ -1,7 +1,7 @@
 //! The ends of links.
 
 use super::message::{Message, Messages, Protocol, PAYLOAD};
-use super::{domain_data, domain_emit_begin, domain_emit_end, domain_refuse, domain_release, Area, Domain, Mail};
+use super::{domain_data, domain_refuse, domain_release, domain_send, Area, Domain, Mail};
 use crate::error::{Error, Result};
 use core::marker::PhantomData;
 
@@ -159,13 +159,8 @@ fn emit<M: Message>(port: u32, message: M) -> Result<()> {
         return Err(Error::BAD_ARGUMENT);
     }
     let (mailbox, cookie, payload) = (port << 8 | M::NUMBER, message.cookie(), message.payload());
-    // SAFETY: the port is the domain's. The payload goes where the library says that there is room for 40 bytes; no reference
-    // to them is made, as the peer may look at any moment.
-    unsafe {
-        let place = domain_emit_begin(mailbox, cookie);
-        core::ptr::copy_nonoverlapping(payload.as_ptr(), place, M::BYTES);
-        domain_emit_end(mailbox, cookie);
-    }
+    // SAFETY: the port is the domain's, and the payload has so many bytes, of which the library takes a copy.
+    unsafe { domain_send(mailbox, cookie, payload.as_ptr(), M::BYTES as u64) };
     Ok(())
 }
 
