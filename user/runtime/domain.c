@@ -378,16 +378,16 @@ uint32_t domain_refused(const struct mail_set *set, uint64_t deadline, struct ma
     return await_anything(set, deadline);
 }
 
-/* Waits for a signal as wait_for_mail() does, where there is one peer alone and no deadline. */
-static OFTEN void wait_for_peer(struct link *link)
+/* Waits for a signal as wait_for_mail() does, where there is one peer alone, and neither a timer nor a knock is due. */
+static OFTEN void wait_for_peer(struct link *link, uint64_t deadline)
 {
     ring_arm(&link->in);
     if (!ring_find_mail(&link->in)) {
         uint64_t bits = 0;
         int must_wake = domain_unpublished != 0 && ring_publish(&link->out) && ring_wake(&link->out);
         domain_unpublished = 0;
-        uint32_t status = must_wake ? sys_signal_wait(link->signal, domain.wake, DEADLINE_NEVER, &bits)
-                                    : sys_wait(domain.wake, DEADLINE_NEVER, &bits);
+        uint32_t status = must_wake ? sys_signal_wait(link->signal, domain.wake, deadline, &bits)
+                                    : sys_wait(domain.wake, deadline, &bits);
         if (status == STATUS_OK) {
             took_bits(bits);
         }
@@ -401,11 +401,14 @@ static OFTEN void wait_for_peer(struct link *link)
 static SELDOM uint32_t await_alone(const struct mail_set *set, uint64_t deadline, struct mail_port *port)
 {
     while (domain_known == port && port == alone && !port->link.in.is_broken && dispatch_threads == 1 &&
-           (domain.timer_fires & domain.knock_at & deadline) == DEADLINE_NEVER &&
+           (domain.timer_fires & domain.knock_at) == DEADLINE_NEVER &&
            (domain.events & set->mask[DOMAIN_EVENTS]) == 0) {
-        wait_for_peer(&port->link);
+        wait_for_peer(&port->link, deadline);
         if (domain_known == port && ring_has_mail(&port->link.in)) {
             return domain_await(set, deadline);
+        }
+        if (deadline != DEADLINE_NEVER && deadline <= sys_clock()) {
+            return DOMAIN_TIMEOUT;
         }
     }
     return await_anything(set, deadline);

@@ -21,24 +21,12 @@ static inline int has_room(struct mail_port *port)
 static SELDOM void emit_here(const struct mail_port *port, uint32_t message, const void *body, uint64_t size)
 {
     static const uint8_t zeros[MAIL_PAYLOAD];
-    uint32_t route = port->protocol == 0 ? ROUTE_NOWHERE : domain_route(port, message);
 
-    if (route == ROUTE_INTERRUPT) {
+    if (domain_route(port, message) == ROUTE_INTERRUPT) {
         interrupt_emit(port->local | message);
-    } else if (route == ROUTE_TIMER) {
+    } else {
         timer_emit(message, size < sizeof(uint64_t) ? zeros : body);
     }
-}
-
-static enum monitor_verdict check(struct mail_port *port, uint32_t message, uint64_t cookie, const void *body,
-                                  uint64_t size)
-{
-    const struct protocol *protocol = port->protocol;
-
-    if (message >= protocol->num_message || protocol->messages[message].is_incoming) {
-        return MONITOR_UNKNOWN;
-    }
-    return protocol->check[message](&port->monitor, cookie, body, size);
 }
 
 /* Requires: the message is sendable, and there is room. */
@@ -54,14 +42,21 @@ static void put(struct mail_port *port, uint32_t message, uint64_t cookie, const
 
 uint32_t domain_unsent(struct mail_port *port, uint32_t message, uint64_t cookie, const void *body, uint64_t size)
 {
+    uint64_t bit = message < 64 ? 1ul << message : 0;
+
     if (port->is_driver) {
-        enum monitor_verdict verdict = check(port, message, cookie, body, size);
+        enum monitor_verdict verdict = MONITOR_UNKNOWN;
+        if ((port->says & bit) != 0) {
+            verdict = port->protocol->check[message](&port->monitor, cookie, body, size);
+        }
         if (verdict != MONITOR_OK) {
             monitored_bad_emit(port, port->local | message, verdict);
         }
     }
-    if (message >= 64 || !is_sendable(port, message)) {
-        emit_here(port, message, body, size);
+    if ((port->sendable & bit) == 0) {
+        if ((port->own & bit) != 0) {
+            emit_here(port, message, body, size);
+        }
     } else if (!has_room(port)) {
         domain_cut(port); /* the peer leaves more unread than its protocol allows */
     } else {

@@ -52,14 +52,15 @@ static struct mail_port *open_port(uint32_t number, const struct protocol *proto
     port->refused = domain_refused;
     port->is_driver = is_driver;
     for (uint32_t i = 0; i < protocol->num_message; i++) {
-        if (domain_route(port, i) != ROUTE_LINK) {
-            continue;
-        }
-        port->is_linked = 1;
-        if ((protocol->messages[i].is_incoming != 0) == (is_driver != 0)) {
-            port->incoming |= 1ul << i;
-        } else {
-            port->outgoing |= 1ul << i;
+        uint32_t route = domain_route(port, i);
+        uint64_t is_heard = (protocol->messages[i].is_incoming != 0) == (is_driver != 0);
+        port->says |= (is_heard ^ 1) << i;
+        if (route == ROUTE_LINK) {
+            port->is_linked = 1;
+            port->incoming |= is_heard << i;
+            port->outgoing |= (is_heard ^ 1) << i;
+        } else if (route != ROUTE_NOWHERE) {
+            port->own |= (is_heard ^ 1) << i;
         }
     }
     port->link.is_driver = is_driver;
