@@ -12,8 +12,8 @@ const PORTS: u64 = 16;
 /// A program that is an active driver, or a client of one.
 #[derive(Debug)]
 pub struct Program {
-    /// Of the variable `domain`.
-    domain: u64,
+    /// Of the variable `domain_ports`.
+    ports: u64,
     structures: BTreeMap<String, Structure>,
     /// The bytes of constant data, by address.
     constants: Vec<(u64, Vec<u8>)>,
@@ -30,10 +30,10 @@ impl Program {
     /// From the program's file with its debugging information; none if it has no domain.
     pub fn of(elf: &[u8]) -> Result<Option<Program>, TableError> {
         let elf = object::File::parse(elf)?;
-        let Some(domain) = elf.symbols().find(|symbol| symbol.name() == Ok("domain")) else { return Ok(None) };
-        let structures = structures(&elf, &["domain", "port", "monitor", "protocol", "protocol_state"])?;
+        let Some(ports) = elf.symbols().find(|symbol| symbol.name() == Ok("domain_ports")) else { return Ok(None) };
+        let structures = structures(&elf, &["mail_port", "monitor", "protocol", "protocol_state"])?;
         let constants = elf.segments().filter_map(|one| Some((one.address(), one.data().ok()?.to_vec()))).collect();
-        Ok(Some(Program { domain: domain.address(), structures, constants }))
+        Ok(Some(Program { ports: ports.address(), structures, constants }))
     }
 
     /// The protocols that it drives, in the order of its ports. `root` is that of its page map. What is not there yet is left out.
@@ -59,8 +59,8 @@ impl Program {
     }
 
     fn places(&self, port: u64) -> Option<(u64, Offsets)> {
-        let (domain, one) = (self.structures.get("domain")?, self.structures.get("port")?);
-        let at = self.domain + domain.offset("port")? + port * one.bytes;
+        let one = self.structures.get("mail_port")?;
+        let at = self.ports + port * one.bytes;
         let state = one.offset("monitor")? + self.structures.get("monitor")?.offset("state")?;
         Some((at, Offsets { protocol: one.offset("protocol")?, is_driver: one.offset("is_driver")?, state }))
     }

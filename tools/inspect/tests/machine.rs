@@ -22,17 +22,14 @@ struct sched_reservation sched_reservation[] = {{0}, {10000, 2000, 500, 0}, {0}}
 struct pagemap pagemap[] = {{1, 2}, {0, 0}};
 "#;
 
+/// With the structures of programs as they are.
 const DRIVER: &str = r#"
-#include <stdint.h>
-struct protocol_state { const char *name; uint16_t first; };
-struct protocol { const char *name; uint32_t count; const struct protocol_state *states; };
-struct monitor { const struct protocol *protocol; uint64_t *open; uint32_t state; };
-struct port { uint64_t link[3]; const struct protocol *protocol; uint32_t is_driver; struct monitor monitor; };
-struct domain { uint32_t before; struct port port[8]; };
-static const struct protocol_state states[] = {{"Stopped", 0}, {"Active", 1}};
-static const struct protocol sata = {"sata", 2, states};
-struct domain domain __attribute__((section(".domain"))) =
-    {0, {[1] = {.protocol = &sata, .is_driver = 1, .monitor = {&sata, 0, 1}}, [2] = {.protocol = &sata}}};
+#include <stddef.h>
+#include "ashlar/domain.h"
+static const struct protocol_state states[] = {{.name = "Stopped"}, {.name = "Active"}};
+static const struct protocol sata = {.name = "sata", .num_state = 2, .states = states};
+struct mail_port domain_ports[DOMAIN_PORTS] __attribute__((section(".domain"))) =
+    {[1] = {.protocol = &sata, .is_driver = 1, .monitor = {&sata, 0, 1, 0}}, [2] = {.protocol = &sata}};
 "#;
 
 fn folder(name: &str) -> PathBuf {
@@ -120,7 +117,9 @@ fn a_kernel_without_the_tables_is_refused() {
 #[test]
 fn the_states_of_a_driver() {
     let folder = folder("driver");
-    let elf = compiled(DRIVER, &["-Wl,--section-start=.domain=0x40201000", "-mcmodel=small"], &folder);
+    let headers = format!("-I{}/../../user/include", env!("CARGO_MANIFEST_DIR"));
+    let options = ["-Wl,--section-start=.domain=0x40201000", "-mcmodel=small", "-DDOMAIN_ELSEWHERE", &headers];
+    let elf = compiled(DRIVER, &options, &folder);
     let mut bytes = vec![0; 0x10000];
     // Its page of variables is at 0x5000; root, two tables and the last one are from 0x1000 on.
     let file = object::File::parse(&*elf).unwrap();

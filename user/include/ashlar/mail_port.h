@@ -23,7 +23,7 @@ struct __attribute__((aligned(512))) mail_port {
     uint64_t sendable;               /* messages of `outgoing`, while the link is up */
     uint64_t incoming;               /* messages that this side receives over the link */
     uint64_t outgoing;               /* ... and sends over it */
-    uint64_t says;                   /* ... and sends, over it or to the domain itself or to nobody */
+    uint64_t says;                   /* ... and sends, over it, to the domain itself or nowhere */
     uint64_t own;                    /* ... to the domain itself */
     uint64_t number;                 /* of the port */
     uint32_t local;                  /* mailbox of message 0, as this process names it: number << 8 */

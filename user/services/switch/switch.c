@@ -18,7 +18,7 @@
 
 #define CLIENTS CLIENTS_MOST
 #define UPLINK CLIENTS           /* its number as a source and as a receiver */
-#define MESSAGES_AT_ONCE 64u     /* that are taken in between two rounds */
+#define MESSAGES_AT_ONCE 96u     /* that are taken in between two rounds */
 #define HEADER PORT_FRAME_LEAST  /* bytes: addresses and type */
 #define ADDRESS_BYTES 6u
 
