@@ -128,18 +128,12 @@ static uint32_t at(uint32_t mailbox)
 
 void clients_emit(uint32_t mailbox, uint64_t cookie)
 {
-    uint32_t there = at(mailbox);
-
-    domain_emit_begin(there, cookie);
-    domain_emit_end(there, cookie);
+    domain_send(at(mailbox), cookie, 0, 0);
 }
 
 void clients_emit_payload(uint32_t mailbox, uint64_t cookie, const void *body, uint64_t size)
 {
-    uint32_t there = at(mailbox);
-
-    memcpy(domain_emit_begin(there, cookie), body, size);
-    domain_emit_end(there, cookie);
+    domain_send(at(mailbox), cookie, body, size);
 }
 
 static void obey(const char *line)
