@@ -11,6 +11,7 @@
 #define FIRST_PORT 8u /* of the domain: those below have the numbers of protocols */
 #define NAME_BYTES 32u
 #define NOBODY 0xffffffffu
+#define NUM_SET 8u /* of AWAITs and POLLs that are remembered */
 
 _Static_assert(FIRST_PORT + CLIENTS_MOST <= DOMAIN_PORTS, "each client has a port of the domain");
 
@@ -56,6 +57,13 @@ uint32_t client_count(void)
 const char *client_name(uint32_t client)
 {
     return client < num_client ? name[client] : "?";
+}
+
+uint32_t driver_is_named(void)
+{
+    char driver[NAME_BYTES];
+
+    return env_arg("uplink", driver, sizeof driver) >= 0 || env_arg("disk", driver, sizeof driver) >= 0;
 }
 
 /* ---- the environment ---- */
@@ -159,27 +167,51 @@ static void spread(struct mail_set *set)
     }
 }
 
+/* Sets never change: each is spread once, as long as there is room. */
+static const struct mail_set *spread_once(const struct mail_set *own)
+{
+    static struct {
+        const struct mail_set *own;
+        struct mail_set set;
+    } known[NUM_SET];
+    uint32_t i = 0;
+
+    while (i < NUM_SET - 1 && known[i].own != own && known[i].own != 0) {
+        i++;
+    }
+    if (known[i].own != own) {
+        known[i].own = own;
+        known[i].set = *own;
+        spread(&known[i].set);
+    }
+    return &known[i].set;
+}
+
+static void obey_console(void)
+{
+    while (console_obey(console, obey)) {
+    }
+}
+
 static uint32_t take(const struct mail_set *own, uint64_t deadline)
 {
-    struct mail_set set = *own;
+    const struct mail_set *set = spread_once(own);
 
-    spread(&set);
     for (;;) {
-        uint32_t mailbox = domain_await(&set, deadline);
+        uint32_t mailbox = domain_await(set, deadline);
         uint32_t port = mailbox >> 8;
+        if (mailbox != DOMAIN_TIMEOUT && port >= FIRST_PORT) {
+            turn = port - FIRST_PORT;
+            return AT(driver_clients.protocol, mailbox);
+        }
         turn = NOBODY;
         if (mailbox == DOMAIN_TIMEOUT) {
             return 0;
         }
-        if (port >= FIRST_PORT) {
-            turn = port - FIRST_PORT;
-            return AT(driver_clients.protocol, mailbox);
-        }
         if (port != DOMAIN_EVENTS) {
             return mailbox;
         }
-        while (console_obey(console, obey)) {
-        }
+        obey_console();
         if (is_asked) {
             is_asked = 0;
             return CONSOLE_STATUS;

@@ -67,6 +67,9 @@ const char *client_name(uint32_t client);
  * the most significant of six. 0 if there are no more. Requires of these two: client < client_count(). */
 uint64_t client_value(uint32_t client, uint32_t which);
 
+/* Whether it names a driver of which this process is the client, by `uplink` or `disk`. */
+uint32_t driver_is_named(void);
+
 /* ---- the data areas of the links: a client's by its number, that of a driver by its protocol ----
  * Each returns 0, and does nothing, if there is no link or the bytes are not all in its area. */
 #define AREA_OF_DRIVER(protocol) (0x100u | (protocol))

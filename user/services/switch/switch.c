@@ -39,6 +39,7 @@ struct frame {
 };
 
 static struct port port[CLIENTS];
+static uint32_t num_client;
 static uint64_t address[CLIENTS];
 static struct count count[SHARE_SOURCES];
 static struct shares shares;
@@ -230,8 +231,8 @@ static uint32_t number_of(uint32_t receivers)
 {
     uint32_t number = 0;
 
-    for (uint32_t i = 0; i <= UPLINK; i = i + 1u) {
-        number = number + (receivers >> i & 1u);
+    for (; receivers != 0u; receivers = receivers & (receivers - 1u)) {
+        number = number + 1u;
     }
     return number;
 }
@@ -245,7 +246,7 @@ static uint32_t receivers_of(uint32_t source, uint64_t to)
     if (address_is_link_local(to)) {
         return 0;
     }
-    for (uint32_t client = 0; client < CLIENTS; client = client + 1u) {
+    for (uint32_t client = 0; client < num_client; client = client + 1u) {
         all = all | (port[client].is_open != 0u) << client;
     }
     return (station == TABLE_NONE ? all : all & 1u << station) & ~(1u << source);
@@ -264,10 +265,8 @@ static void refuse(uint32_t source)
 
 static void hand_on(uint32_t source, const struct frame *frame, uint32_t receivers)
 {
-    for (uint32_t receiver = 0; receiver <= UPLINK; receiver = receiver + 1u) {
-        if ((receivers >> receiver & 1u) != 0u) {
-            give(source, receiver, frame);
-        }
+    for (; receivers != 0u; receivers = receivers & (receivers - 1u)) {
+        give(source, (uint32_t)__builtin_ctz(receivers), frame);
     }
 }
 
@@ -339,11 +338,14 @@ static void read_client(uint32_t client)
 /* The uplink stands for everybody outside, so it weighs as much as all clients together. */
 static void begin(void)
 {
-    for (uint32_t client = 0; client < CLIENTS && client < client_count(); client = client + 1u) {
+    num_client = client_count();
+    for (uint32_t client = 0; client < num_client; client = client + 1u) {
         read_client(client);
     }
-    shares.weight[UPLINK] = shares.sum;
-    shares.sum = 2u * shares.sum;
+    if (driver_is_named()) {
+        shares.weight[UPLINK] = shares.sum;
+        shares.sum = 2u * shares.sum;
+    }
     print("SWITCH up\n");
 }
 

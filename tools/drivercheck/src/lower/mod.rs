@@ -97,6 +97,7 @@ impl Default for Names {
                 "client_count",
                 "client_name",
                 "client_value",
+                "driver_is_named",
                 "dma_memory",
                 "dma_physical",
                 "dma_size",
