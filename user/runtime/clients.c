@@ -10,14 +10,14 @@
 
 #define FIRST_PORT 8u /* of the domain: those below have the numbers of protocols */
 #define NAME_BYTES 32u
-#define NOBODY 0xffffffffu
+#define NO_CLIENT 0xffffffffu
 #define NUM_SET 8u /* of AWAITs and POLLs that are remembered */
 
 _Static_assert(FIRST_PORT + CLIENTS_MOST <= DOMAIN_PORTS, "each client has a port of the domain");
 
 static char name[CLIENTS_MOST][NAME_BYTES];
 static uint32_t num_client;
-static uint32_t turn = NOBODY;
+static uint32_t turn = NO_CLIENT;
 static uint64_t from_clients; /* a bit for each message that clients send */
 static uint32_t console;
 static uint32_t is_asked; /* for the status */
@@ -44,7 +44,7 @@ void clients_serve(const struct protocol *protocol)
         num_client++;
     }
     if (num_client == 0) {
-        panic("the description names this process as nobody's %s\n", protocol->name);
+        panic("the description names no client of this process by %s\n", protocol->name);
     }
     console = env_slot_of_kind("console");
 }
@@ -119,7 +119,7 @@ uint64_t client_value(uint32_t client, uint32_t which)
 
 static uint32_t the_one_in_turn(void)
 {
-    if (turn == NOBODY) {
+    if (turn == NO_CLIENT) {
         panic("a client is meant, but none has its turn\n");
     }
     return turn;
@@ -128,8 +128,7 @@ static uint32_t the_one_in_turn(void)
 /* The port of a message that the driver sends: what clients send it sends as a client itself. */
 static uint32_t at(uint32_t mailbox)
 {
-    uint32_t is_to_client =
-        mailbox >> 8 == driver_clients.protocol && (from_clients >> (mailbox & 63u) & 1u) == 0;
+    uint32_t is_to_client = mailbox >> 8 == driver_clients.protocol && (from_clients >> (mailbox & 63u) & 1u) == 0;
 
     return is_to_client ? AT(FIRST_PORT + the_one_in_turn(), mailbox) : mailbox;
 }
@@ -204,7 +203,7 @@ static uint32_t take(const struct mail_set *own, uint64_t deadline)
             turn = port - FIRST_PORT;
             return AT(driver_clients.protocol, mailbox);
         }
-        turn = NOBODY;
+        turn = NO_CLIENT;
         if (mailbox == DOMAIN_TIMEOUT) {
             return 0;
         }

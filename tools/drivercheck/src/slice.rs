@@ -113,3 +113,36 @@ fn without_twins(edges: &mut Vec<Edge>) {
         (edge.from != edge.to || !ops.is_empty()) && seen.insert((edge.from, edge.to, ops))
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::slice;
+    use crate::expr::{not, var};
+    use crate::program::{Claim, Op, Program, Wrong};
+    use crate::testing::{is, plus, program};
+
+    /// The claim fails where `x` is 1, behind a choice by `y`.
+    fn two_ways(first: Op) -> Program {
+        let (x, y) = (var(0, 8), var(1, 8));
+        let fail = [Op::Assume(is(x, 1)), Op::Fail(Claim::Requests(0, 0), Wrong::Open)];
+        program(
+            &[8, 8, 8],
+            &[
+                (0, 1, &[first, Op::Assign(2, plus(y, 1)), Op::Havoc(1)]),
+                (1, 2, &[Op::Assume(is(y, 3)), Op::Assign(1, plus(y, 1))]),
+                (1, 2, &[Op::Assume(not(is(y, 3)))]),
+                (2, 3, &fail),
+            ],
+        )
+    }
+
+    #[test]
+    fn what_the_claim_does_not_speak_of_is_left_out() {
+        // Where the claim's variable is computed from the other, the other says something about the claim, too.
+        assert!(slice(&two_ways(Op::Assign(0, plus(var(1, 8), 3)))).is_none());
+        let part = slice(&two_ways(Op::Havoc(0))).expect("something is left out");
+        let ops: Vec<&Op> = part.edges.iter().flat_map(|edge| &edge.steps).map(|step| &step.op).collect();
+        assert!(matches!(ops.as_slice(), [Op::Havoc(0), Op::Assume(_), Op::Fail(..)]), "{ops:?}");
+        assert!(part.is_part);
+    }
+}

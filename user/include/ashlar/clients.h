@@ -7,7 +7,7 @@
  * gets no message of it, and what it sends to it is dropped.
  *
  * One client has its turn: the one that sent the message taken last, until the driver turns to another; behind any other message, and
- * behind a POLL that found none, nobody has. EMIT sends what is of this protocol to the client whose turn it is. Everything else is as
+ * behind a POLL that found none, no client has. EMIT sends what is of this protocol to the client whose turn it is. Everything else is as
  * in ashlar/driver.h.
  *
  *   CLIENT()           the client whose turn it is. Requires: there is one.
@@ -56,7 +56,7 @@ void clients_turn_to(uint32_t client);
 #define AWAIT(...) CLIENTS_TAKE(clients_await, __VA_ARGS__)
 #define POLL(...) CLIENTS_TAKE(clients_poll, __VA_ARGS__)
 
-/* A mailbox of the framework's own: somebody has asked for the `status` at this process's console. */
+/* A mailbox of the framework's own: the `status` was asked for at this process's console. */
 #define CONSOLE_STATUS AT(DOMAIN_EVENTS, 1)
 
 /* ---- what the description says of the clients ---- */

@@ -17,9 +17,9 @@
 #include "uplink.h"
 
 #define CLIENTS CLIENTS_MOST
-#define UPLINK CLIENTS           /* its number as a source and as a receiver */
-#define MESSAGES_AT_ONCE 96u     /* that are taken in between two rounds */
-#define HEADER PORT_FRAME_LEAST  /* bytes: addresses and type */
+#define UPLINK CLIENTS          /* its number as a source and as a receiver */
+#define MESSAGES_AT_ONCE 96u    /* that are taken in between two rounds */
+#define HEADER PORT_FRAME_LEAST /* bytes: addresses and type */
 #define ADDRESS_BYTES 6u
 
 _Static_assert(UPLINK < SHARE_SOURCES && CLIENTS <= TABLE_FIXED, "each source has its share, each client its station");

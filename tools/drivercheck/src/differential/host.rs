@@ -113,7 +113,10 @@ impl<'a> Host<'a> {
 
     /// Runs the drivers, whose texts are expanded. None has more than so many states.
     pub fn run(&self, pairs: &[Pair], texts: &[String], most: usize) -> Result<Vec<Runs>, HostError> {
-        let mut source = String::from("#include <stddef.h>\n#include \"ashlar/driver.h\"\n#include \"explore.h\"\n");
+        let mut source = String::from(
+            "#include <stddef.h>\n#include \"ashlar/driver.h\"\n#include \"ashlar/mail_port.h\"\n\
+             #include \"ashlar/monitor_check.h\"\n#include \"explore.h\"\n",
+        );
         let mut subjects = String::new();
         for (index, (pair, text)) in std::iter::zip(pairs, texts).enumerate() {
             source.push_str(&text.replace("void driver(void)", &format!("void driver_{index}(void)")));
@@ -161,12 +164,33 @@ fn or_none(all: &[String]) -> String {
     }
 }
 
+/// The names in the monitor's tables of a protocol that those of others have, too.
+fn names(checked: &Checked) -> Vec<String> {
+    const TABLES: [&str; 11] = [
+        "next",
+        "states",
+        "promises",
+        "fields",
+        "messages",
+        "requests",
+        "check",
+        "take_as_driver",
+        "take_as_client",
+        "send_as_driver",
+        "send_as_client",
+    ];
+    const STEPS: [&str; 5] = ["step", "check", "tell", "give", "take"];
+    let own = checked.protocol.messages.iter().flat_map(|message| STEPS.map(|step| format!("{step}_{}", message.name)));
+    let words = (0..=protocol::model::MAX_PAYLOAD / 8).map(|words| format!("pass_{words}"));
+    TABLES.iter().map(|name| name.to_string()).chain(own).chain(words).collect()
+}
+
 /// The monitor's tables of a protocol, under names that no other's have.
 fn tables(checked: &Checked) -> String {
-    const NAMES: [&str; 6] = ["next", "states", "promises", "fields", "messages", "requests"];
     let name = &checked.protocol.name;
+    let names = names(checked);
     let mut out = String::new();
-    for one in NAMES {
+    for one in &names {
         let _ = writeln!(out, "#define {one} {name}_{one}");
     }
     // What the header declares stands in the driver's text already, but for its macros.
@@ -177,7 +201,7 @@ fn tables(checked: &Checked) -> String {
     for line in text.lines().filter(is_kept) {
         let _ = writeln!(out, "{line}");
     }
-    for one in NAMES {
+    for one in &names {
         let _ = writeln!(out, "#undef {one}");
     }
     out

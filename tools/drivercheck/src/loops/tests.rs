@@ -142,3 +142,47 @@ fn terminates(widths: &[u32], condition: Expr, body: &[Op]) -> bool {
         }
     }
 }
+
+/// `while (x != 0)` around ten choices, each of which does `either` or nothing in its first and only the counter's step at the end:
+/// more paths than are looked at one by one.
+fn ends_with_many_paths(condition: Expr, either: &[Op], last: &[Op]) -> bool {
+    const CHOICES: usize = 10;
+    let y = var(1, 8);
+    let mut edges: Vec<(usize, usize, Vec<Op>)> =
+        vec![(0, 1, vec![]), (1, 2, vec![Op::Assume(condition), Op::Havoc(1)])];
+    for choice in 0..CHOICES {
+        let more: &[Op] = if choice == 0 { either } else { &[] };
+        let bit = is(y, choice as u64);
+        edges.push((choice + 2, choice + 3, [&[Op::Assume(bit), Op::Havoc(1)], more].concat()));
+        edges.push((choice + 2, choice + 3, vec![Op::Assume(not(bit))]));
+    }
+    edges.push((CHOICES + 2, 1, last.to_vec()));
+    edges.push((1, CHOICES + 3, vec![Op::Assume(not(condition))]));
+    let borrowed: Vec<(usize, usize, &[Op])> =
+        edges.iter().map(|(from, to, ops)| (*from, *to, ops.as_slice())).collect();
+    let all = loops(&program(&[8, 8], &borrowed));
+    assert_eq!(all.len(), 1);
+    all[0].ends
+}
+
+#[test]
+fn loops_with_many_paths_end_by_their_counter() {
+    let x = var(0, 8);
+    let (up, down) = (Op::Assign(0, plus(x, 1)), Op::Assign(0, minus(x, 1)));
+    assert!(ends_with_many_paths(not(is(x, 0)), &[], std::slice::from_ref(&down)));
+    assert!(ends_with_many_paths(less(x, constant(9, 8)), &[], std::slice::from_ref(&up)));
+    // One of the choices takes the step back, sets the counter anew, or is all that steps it.
+    assert!(!ends_with_many_paths(not(is(x, 0)), std::slice::from_ref(&up), std::slice::from_ref(&down)));
+    assert!(!ends_with_many_paths(not(is(x, 0)), &[Op::Havoc(0)], std::slice::from_ref(&down)));
+    assert!(!ends_with_many_paths(not(is(x, 0)), std::slice::from_ref(&down), &[]));
+}
+
+#[test]
+fn bounds_may_be_counted_too() {
+    let x = var(0, 8);
+    let up = Op::Assign(0, plus(x, 1));
+    let at_most = |most: u64| not(less(constant(most, 8), x));
+    assert!(ends(&[8], at_most(9), std::slice::from_ref(&up)));
+    // Each number of 8 bits is at most 255.
+    assert!(!ends(&[8], at_most(255), &[up]));
+}

@@ -2,7 +2,7 @@
 //!
 //! The model follows one of them: `own` is any of their numbers, the same for the whole run. What holds for an arbitrary
 //! client holds for all. `turn` is the client whose turn it is: that of the message taken last, until the driver names another; behind
-//! other messages nobody's.
+//! other messages no client's.
 //! What others send is a message that the protocol does not see, what they are sent is none. Of an array with as many elements as
 //! there are clients the element of the one that is followed is modelled: reading another one gives any value.
 
@@ -20,7 +20,7 @@ use std::rc::Rc;
 
 /// The object by which a driver says that it has several clients.
 pub const CLIENTS: &str = "driver_clients";
-/// The mailbox of the framework's own by which somebody at the console asks how things are.
+/// The mailbox of the framework's own by which the status is asked for at the console.
 pub const CONSOLE_STATUS: u64 = 1;
 
 /// Functions of the framework for drivers with several clients.
@@ -136,7 +136,7 @@ impl<'a> Lower<'a> {
         self.assume("a client that the driver turns to has a number below the number of clients, and the driver asks for the client only where one has its turn");
     }
 
-    /// It is nobody's turn.
+    /// It is no client's turn.
     pub(super) fn end_turn(&mut self) {
         if let Some(clients) = self.clients {
             self.assign(clients.turn, expr::constant(clients.several.count, 32));

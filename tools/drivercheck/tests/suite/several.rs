@@ -59,7 +59,7 @@ fn other_forms_are_proved() {
 #[test]
 fn faults_towards_one_client_are_found() {
     let all: [(&str, &str, &str, &[u8]); 9] = [
-        // The job is told to whoever sent the last message.
+        // The job is told to the client that sent the last message.
         ("turn_not_given", "            TURN_TO(i);\n", "", &[6]),
         ("turn_of_the_first", "TURN_TO(i);", "TURN_TO(0);", &[6]),
         ("turn_of_the_next", "TURN_TO(i);", "TURN_TO((i + 1u) % CLIENTS);", &[6]),
