@@ -183,6 +183,9 @@ pub fn run_here(driver: &Driver, options: &Options, solver: &mut Solver) -> Resu
 /// Where one violation is enough: the time that a check has at first.
 const SLICE: Duration = Duration::from_secs(2);
 
+/// What part of a check's time its part of the program may take.
+const FOR_PART: u32 = 4;
+
 type Extra = (Vec<String>, Vec<BTreeSet<(usize, usize)>>);
 
 /// One thread: its own model of the program and its own solver, and checks as long as there are any.
@@ -237,17 +240,17 @@ fn work(shared: &Shared, is_first: bool, solver: &mut Solver) -> Result<Option<E
         } else {
             // A model that is made for these checks; its part that speaks of the claims, if that says enough.
             let whole = model(asked)?;
-            let mut of = |program: &Program| -> Result<Vec<Row>, CheckError> {
+            let mut of = |program: &Program, limit: Duration| -> Result<Vec<Row>, CheckError> {
                 let program = simplify(program, solver)?;
                 let mut preparer = Preparer::new(&program, protocols, solver)?;
                 let mut first = preparer.prepare(&preparer.hinted(), &BTreeSet::new());
                 perform_all(shared, &mut preparer, solver, &mut first, &checks, limit)
             };
-            let rows = slice(&whole).map(|part| of(&part)).transpose()?.unwrap_or_default();
+            let rows = slice(&whole).map(|part| of(&part, limit / FOR_PART)).transpose()?.unwrap_or_default();
             if rows.len() == checks.len() && rows.iter().all(|row| row.verdict == "PROVED") {
                 rows
             } else {
-                of(&whole)?
+                of(&whole, limit)?
             }
         };
         let is_late = |row: &Row| row.verdict == "UNKNOWN" && row.seconds > limit.as_secs_f64();
