@@ -320,11 +320,15 @@ static void print_status(void)
 
 /* ---- the beginning ---- */
 
-/* `client.NAME=ADDRESS WEIGHT`. */
+/* `client.NAME=ADDRESS WEIGHT`. Ends the process if one of them is missing. */
 static void read_client(uint32_t client)
 {
     uint32_t weight = (uint32_t)client_value(client, 1);
 
+    if (weight == 0u || client_value(client, 0) == 0u) {
+        print("SWITCH the environment says nothing of use about client %s\n", client_name(client));
+        __builtin_trap();
+    }
     address[client] = client_value(client, 0);
     for (uint32_t i = 0; i < ADDRESS_BYTES; i = i + 1u) {
         port[client].address[i] = (uint8_t)(address[client] >> (40u - 8u * i));
