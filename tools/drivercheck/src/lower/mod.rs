@@ -13,6 +13,7 @@ mod clients;
 mod declare;
 mod expression;
 mod guess;
+mod hints;
 mod initial;
 mod messages;
 mod object;
