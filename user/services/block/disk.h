@@ -121,6 +121,7 @@ static void stopped(void)
         print("BLOCK the queue has stopped, reason %u, with %u commands in it\n", reason, num_sent());
     }
     is_open = 0;
+    is_aborting = 0;
     is_stopped = 1;
     say(SATA_RECOVER);
 }

@@ -15,6 +15,7 @@
 
 static uint8_t *data;                     /* shared with the driver; null while the link is not up */
 static uint8_t is_open;                   /* the disk takes commands */
+static uint8_t is_aborting;               /* ... and was told to stop, once */
 static uint8_t is_flushing;               /* it was asked for a flush and has not answered */
 static uint64_t flush_began;              /* when, ns since boot */
 static uint32_t turn;                     /* the client that is looked at first */
@@ -289,6 +290,7 @@ static void queue_flushed(uint32_t is_good)
 static void queue_lose(void)
 {
     is_open = 0;
+    is_aborting = 0;
     for (uint32_t i = 0; i < NUM_SLOT; i++) {
         slot[i].is_sent = 0;
     }
@@ -337,7 +339,10 @@ static void queue_abort_late(uint64_t now)
         if (now - s->sent >= TIMEOUT) {
             s->sent = now;
             look_at = now + TIMEOUT;
-            ask(SATA_ABORT, i, 0, 0);
+            if (!is_aborting) {
+                is_aborting = 1;
+                ask(SATA_ABORT, i, 0, 0);
+            }
             return;
         }
         look_at = s->sent + TIMEOUT < look_at ? s->sent + TIMEOUT : look_at;

@@ -38,11 +38,11 @@ static void begin_run(uint32_t seed)
     post_empty(&to_driver);
     post_empty(&from_driver);
     memset(is_issued, 0, sizeof is_issued);
-    is_open = is_flushing = is_stopped = was_alone = 0;
+    is_open = is_aborting = is_flushing = is_stopped = was_alone = 0;
     look_at = retry_at = DEADLINE_NEVER;
     turn = 0;
     next_version = 0;
-    driver_is_up = driver_state_frozen = 0;
+    driver_is_up = driver_state_frozen = driver_is_aborting = 0;
     has_disk = 1;
     bad_sector = below(3) == 0 ? FIRST + below(CLIENTS) * STEP + below(PART / 4) : 0;
     num_client = CLIENTS;
@@ -59,7 +59,8 @@ static void begin_run(uint32_t seed)
 
 static void expire(void)
 {
-    now = disk_deadline() != DEADLINE_NEVER ? disk_deadline() : now;
+    uint64_t at = disk_deadline();
+    now = at != DEADLINE_NEVER && at > now ? at : now;
     if (disk_deadline() <= now) {
         disk_expire(now);
         queue_go_on();
@@ -89,10 +90,16 @@ static void one_step(uint32_t is_calm)
     case 0:
     case 1:
         driver_hear();
+        if (driver_is_slow) {
+            now += TIMEOUT;
+            expire();
+        }
         break;
     case 2:
     case 3:
-        complete_one();
+        if (!driver_is_slow) {
+            complete_one();
+        }
         break;
     case 4:
     case 5:
@@ -160,8 +167,10 @@ int main(void)
     for (uint32_t run = 1; run <= RUNS; run++) {
         begin_run(run);
         for (uint32_t i = 0; i < STEPS; i++) {
+            driver_is_slow = run % 4 == 0 && i / 200 % 2 != 0;
             one_step(0);
         }
+        driver_is_slow = 0;
         for (uint32_t i = 0; i < 100000 && num_open() != 0; i++) {
             one_step(1);
         }

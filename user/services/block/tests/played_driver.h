@@ -62,6 +62,7 @@ static void driver_freeze(uint8_t reason)
 {
     const struct sata_frozen body = {reason};
     driver_state_frozen = 1;
+    driver_is_aborting = 0;
     driver_say(SATA_FROZEN, 0, &body, sizeof body);
 }
 
@@ -154,6 +155,10 @@ static void driver_hear(void)
     static const struct sata_reset_fail fail = {.reason = 1};
     static const struct sata_flush_fail flush_fail;
     struct letter letter;
+    if (driver_is_up && driver_is_aborting && !driver_is_slow && below(4) == 0) {
+        driver_freeze(REASON_DROPPED);
+        return;
+    }
     if (!driver_is_up || !post_take(&to_driver, &letter)) {
         return;
     }
@@ -201,9 +206,7 @@ static void driver_hear(void)
         }
         break;
     case SATA_ABORT:
-        if (!driver_state_frozen) {
-            driver_freeze(REASON_DROPPED);
-        }
+        driver_is_aborting = !driver_state_frozen;
         break;
     case SATA_RECOVER:
         driver_recover();
@@ -240,6 +243,7 @@ static void give(uint32_t mailbox)
 static void driver_die(void)
 {
     driver_is_up = 0;
+    driver_is_aborting = 0;
     driver_state_frozen = 0;
     memset(is_issued, 0, sizeof is_issued);
     post_empty(&to_driver);
@@ -262,7 +266,7 @@ static void driver_unplug(void)
     if (driver_is_up && !driver_is("Stopped") && !driver_is("Starting") && !driver_is("Empty") &&
         !driver_is("Detached")) {
         memset(is_issued, 0, sizeof is_issued);
-        driver_state_frozen = 0;
+        driver_state_frozen = driver_is_aborting = 0;
         driver_word(SATA_UNPLUGGED);
         driver_plug();
     }

@@ -53,6 +53,8 @@ static uint32_t num_answered, num_flushed, num_bad_seen, num_stops;
 static struct post to_driver, from_driver;
 static struct monitor driver_monitor;
 static uint64_t driver_open[4];
+/* While it is slow it ends no command and no abort, and time passes. */
+static uint32_t driver_is_slow, driver_is_aborting;
 static uint32_t driver_is_up, has_disk, driver_state_frozen, bad_sector;
 static uint32_t is_issued[NUM_SLOT], issued_write[NUM_SLOT];
 static struct sata_read issued[NUM_SLOT];
