@@ -11,6 +11,7 @@
 
 #define CR4_OSXSAVE 0x40000ul
 #define COMPONENTS_WANTED 0x7ul /* x87, SSE, AVX */
+#define COMPONENT_AVX 0x4ul
 #define FCW_INITIAL 0x037f
 #define MXCSR_INITIAL 0x1f80
 
@@ -98,10 +99,8 @@ static void unlock_unit(void)
 }
 
 /* Requires: CR0.TS is clear. */
-static void save_owner(const struct percpu *cpu)
+static void save_owner(const struct percpu *cpu, uint32_t owner)
 {
-    uint32_t owner = cpu->fpu_owner;
-
     if (owner == NONE || (owner >= OWNER_GUEST && guest_cpu[owner - OWNER_GUEST] != cpu->cpu)) {
         return;
     }
@@ -123,13 +122,33 @@ void arch_fpu_use(void)
     if (cpu->fpu_owner == thread && arch_threads[thread].fpu_fresh == 0) {
         return;
     }
-    save_owner(cpu);
+    save_owner(cpu, cpu->fpu_owner);
     if (arch_threads[thread].fpu_fresh != 0) {
         fpu_area_reset(&areas[thread]);
         arch_threads[thread].fpu_fresh = 0;
     }
     fpu_load(&areas[thread]);
     cpu->fpu_owner = thread;
+}
+
+/* Puts every register of the unit into its initial state, by instructions: the same from memory would be lines that no cache
+ * holds when an interrupt comes, and this is on the way from an interrupt to its handler. Requires: CR0.TS is clear. */
+static void clear_registers(void)
+{
+    uint32_t mxcsr = MXCSR_INITIAL;
+
+    __asm__ volatile("fninit"); /* first: a pending exception would be raised by what follows */
+    /* Registers of MMX are those of x87. */
+    __asm__ volatile("pxor %mm0, %mm0\n\tpxor %mm1, %mm1\n\tpxor %mm2, %mm2\n\tpxor %mm3, %mm3");
+    __asm__ volatile("pxor %mm4, %mm4\n\tpxor %mm5, %mm5\n\tpxor %mm6, %mm6\n\tpxor %mm7, %mm7");
+    if ((fpu_components & COMPONENT_AVX) != 0) {
+        __asm__ volatile("vzeroupper"); /* the upper halves of what follows */
+    }
+    __asm__ volatile("xorps %xmm0, %xmm0\n\txorps %xmm1, %xmm1\n\txorps %xmm2, %xmm2\n\txorps %xmm3, %xmm3");
+    __asm__ volatile("xorps %xmm4, %xmm4\n\txorps %xmm5, %xmm5\n\txorps %xmm6, %xmm6\n\txorps %xmm7, %xmm7");
+    __asm__ volatile("xorps %xmm8, %xmm8\n\txorps %xmm9, %xmm9\n\txorps %xmm10, %xmm10\n\txorps %xmm11, %xmm11");
+    __asm__ volatile("xorps %xmm12, %xmm12\n\txorps %xmm13, %xmm13\n\txorps %xmm14, %xmm14\n\txorps %xmm15, %xmm15");
+    __asm__ volatile("ldmxcsr %0" : : "m"(mxcsr));
 }
 
 /* Where the description says `vector-state`, the registers hold nothing of the thread afterwards. Otherwise they do, locked by
@@ -142,12 +161,14 @@ void arch_fpu_leave(void)
         return;
     }
     if (mitigations_vector_state != 0) {
-        save_owner(cpu);
-        fpu_load(&initial);
+        uint32_t owner = cpu->fpu_owner;
+
         cpu->fpu_owner = NONE;
+        save_owner(cpu, owner);
+        clear_registers();
     }
-    lock_unit();
     set_left(1);
+    lock_unit();
 }
 
 /* The unit still holds the guest's state if the guest was its last user, on this CPU and since its reset. Stale
@@ -161,7 +182,7 @@ uint32_t fpu_enter_guest(uint32_t vm)
         return 0;
     }
     unlock_unit();
-    save_owner(cpu);
+    save_owner(cpu, cpu->fpu_owner);
     if (guest_cpu[vm] == NONE) {
         fpu_area_reset(&areas[owner]);
     }

@@ -20,11 +20,12 @@ use wcet_binary::load::{Architecture, Program};
 
 /// The kernel's forms that are not executed here, and why. What is lifted of them is a list (`src/x86/system.rs`): what the
 /// decoder says is written becomes unknown.
-const NOT_EXECUTED: [(&str, &str); 38] = [
+const NOT_EXECUTED: [(&str, &str); 41] = [
     ("clflush", "changes no register and no memory, only the cache"),
     ("clgi", PRIVILEGED),
     ("cli", PRIVILEGED),
     ("clts", PRIVILEGED),
+    ("fninit", "changes vector registers alone, which are not followed"),
     ("fxrstor64", "changes vector registers alone, which are not followed"),
     ("fxsave64", "writes 512 bytes, after which all memory is unknown"),
     ("hlt", PRIVILEGED),
@@ -33,6 +34,7 @@ const NOT_EXECUTED: [(&str, &str); 38] = [
     ("invept", PRIVILEGED),
     ("invlpg", PRIVILEGED),
     ("iretq", "leaves for another privilege, and no register is known behind it"),
+    ("ldmxcsr", "changes a control word of the vector unit alone, which is not followed"),
     ("lgdt", PRIVILEGED),
     ("lidt", PRIVILEGED),
     ("lldt", PRIVILEGED),
@@ -56,6 +58,7 @@ const NOT_EXECUTED: [(&str, &str); 38] = [
     ("vmsave", PRIVILEGED),
     ("vmwrite", PRIVILEGED),
     ("vmxon", PRIVILEGED),
+    ("vzeroupper", "changes vector registers alone, which are not followed"),
     ("wrmsr", PRIVILEGED),
     ("xrstor64", "changes vector registers alone, which are not followed"),
     ("xsave64", "writes memory according to the processor's features, after which all memory is unknown"),

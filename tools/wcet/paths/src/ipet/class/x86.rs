@@ -76,8 +76,13 @@ fn system(instruction: &Instruction, decoded: &iced_x86::Instruction) -> Result<
         Lgdt | Lidt | Lldt | Ltr | Sgdt | Sidt | Sldt | Str | Swapgs | Verr | Verw => Class::Descriptor,
         Smsw => Class::CoprocessorRead,
         Lmsw | Clts => Class::CoprocessorWrite,
-        Xsave | Xsave64 | Xsaveopt | Xsaveopt64 | Fxsave | Fxsave64 | Xrstor | Xrstor64 | Fxrstor | Fxrstor64
-        | Fnstcw | Fnstsw | Stmxcsr | Fldcw | Ldmxcsr | Fninit | Emms | Vzeroupper => Class::ExtendedState,
+        Xsave | Xsave64 | Xsaveopt | Xsaveopt64 | Fxsave | Fxsave64 | Xrstor | Xrstor64 | Fxrstor | Fxrstor64 => {
+            Class::ExtendedState
+        }
+        // Control and status words of the vector unit, and its registers all at once, without memory to save or restore.
+        Fnstcw | Fnstsw | Stmxcsr => Class::StatusRead,
+        Fldcw | Ldmxcsr => Class::StatusWrite,
+        Fninit | Emms | Vzeroupper => Class::CoprocessorWrite,
         Vmrun | Vmlaunch | Vmresume => Class::VmEntry,
         Vmload | Vmsave | Stgi | Clgi | Vmptrld | Vmptrst | Vmclear | Vmxon | Vmxoff => Class::VmState,
         Vmread | Vmwrite => Class::VmField,
