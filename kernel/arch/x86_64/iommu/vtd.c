@@ -60,6 +60,7 @@
 
 /* Requests of the queue, which has one frame. */
 #define QUEUE_ENTRIES 256u
+#define LINE_REQUESTS 4u         /* a cache line of it */
 #define REQUEST_CONTEXTS 0x11ul  /* all entries of the context tables */
 #define REQUEST_INTERRUPTS 0x4ul /* all entries of the table of interrupts */
 #define REQUEST_ALL 0xd2ul       /* all translations, after draining reads and writes */
@@ -130,19 +131,23 @@ static uint32_t command(const struct unit *u, uint32_t bit, uint32_t shown)
 
 /* ---- the queue of requests ---- */
 
-static void request(struct unit *u, uint64_t low, uint64_t high)
+/* Queues two requests and a wait, and waits until they have completed. They fill a line of the queue, so that units which do not
+ * look into caches need one line to be written back; the second request stands there twice, which does no more than once. */
+static uint32_t complete(struct unit *u, uint64_t first, uint64_t second)
 {
-    u->queue[u->tail][0] = low;
-    u->queue[u->tail][1] = high;
-    vtd_flush(u->queue[u->tail], sizeof u->queue[0]);
-    u->tail = (u->tail + 1) % QUEUE_ENTRIES;
-}
+    uint64_t(*line)[2] = &u->queue[u->tail];
 
-/* Waits until all queued requests have completed. */
-static uint32_t complete(struct unit *u)
-{
     waits++;
-    request(u, REQUEST_WAIT | (uint64_t)waits << 32, kernel_physical((const void *)&done));
+    line[0][0] = first;
+    line[0][1] = 0;
+    line[1][0] = second;
+    line[1][1] = 0;
+    line[2][0] = second;
+    line[2][1] = 0;
+    line[3][0] = REQUEST_WAIT | (uint64_t)waits << 32;
+    line[3][1] = kernel_physical((const void *)&done);
+    vtd_flush(line, LINE_REQUESTS * sizeof line[0]);
+    u->tail = (u->tail + LINE_REQUESTS) % QUEUE_ENTRIES;
     __asm__ volatile("" : : : "memory");
     vtd_write64(u->base, REG_QUEUE_TAIL, (uint64_t)u->tail * sizeof u->queue[0]);
     return iommu_await(&done, ~0u, waits);
@@ -166,9 +171,7 @@ void vtd_update(uint32_t number, uint32_t domain)
     if ((u->capability & CAPABILITY_FLUSH) != 0 && !command(u, COMMAND_FLUSH, 0)) {
         iommu_fatal();
     }
-    request(u, REQUEST_CONTEXTS, 0);
-    request(u, REQUEST_DOMAIN | (uint64_t)domain << REQUEST_DOMAIN_SHIFT, 0);
-    if (!complete(u)) {
+    if (!complete(u, REQUEST_CONTEXTS, REQUEST_DOMAIN | (uint64_t)domain << REQUEST_DOMAIN_SHIFT)) {
         iommu_fatal();
     }
 }
@@ -265,8 +268,7 @@ void vtd_listen(uint32_t apic_id, uint32_t vector)
 void vtd_drop_interrupts(void)
 {
     for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
-        request(&unit[i], REQUEST_INTERRUPTS, 0);
-        if (!complete(&unit[i])) {
+        if (!complete(&unit[i], REQUEST_INTERRUPTS, REQUEST_INTERRUPTS)) {
             iommu_fatal();
         }
     }
@@ -300,8 +302,7 @@ static uint32_t start_interrupts(struct unit *u)
     if (!command(u, COMMAND_INTERRUPT_TABLE, COMMAND_INTERRUPT_TABLE)) {
         return 0;
     }
-    request(u, REQUEST_INTERRUPTS, 0);
-    return complete(u) && command(u, COMMAND_INTERRUPTS, COMMAND_INTERRUPTS) &&
+    return complete(u, REQUEST_INTERRUPTS, REQUEST_INTERRUPTS) && command(u, COMMAND_INTERRUPTS, COMMAND_INTERRUPTS) &&
            iommu_await(direct(u->base + REG_STATUS), COMMAND_OLD_INTERRUPTS, 0);
 }
 
@@ -322,9 +323,7 @@ static const char *start(struct unit *u)
     if (!command(u, COMMAND_QUEUE, COMMAND_QUEUE) || !command(u, COMMAND_ROOT, COMMAND_ROOT)) {
         return silent;
     }
-    request(u, REQUEST_CONTEXTS, 0);
-    request(u, REQUEST_ALL, 0);
-    if (!complete(u) || !command(u, COMMAND_TRANSLATE, COMMAND_TRANSLATE)) {
+    if (!complete(u, REQUEST_CONTEXTS, REQUEST_ALL) || !command(u, COMMAND_TRANSLATE, COMMAND_TRANSLATE)) {
         return silent;
     }
     if (vtd_replaces() && !start_interrupts(u)) {
