@@ -105,6 +105,10 @@ void irq_interrupt(uint32_t line)
 {
     if (line == SERIAL_LINE) {
         uint32_t mask = console_interrupt();
+        if (mask == 0u) {
+            intc_end();
+            return;
+        }
         intc_end();
         irq_console_input(mask);
         return;
