@@ -522,25 +522,28 @@ void endpoint_cancel(uint32_t t)
     }
     spinlock_acquire(LOCK_ENDPOINT_BASE + e);
     uint32_t kind = thread_wait_kind(t);
-    uint32_t server = endpoint_thread[t].server;
-    if (kind == WAIT_REPLY) {
+    if (kind == WAIT_REPLY) { /* in no queue, but it may have lent its time */
+        uint32_t server = endpoint_thread[t].server;
         endpoint_thread[server].caller = NONE;
+        endpoint_fail(t, ERR_CANCELLED);
+        spinlock_release(LOCK_ENDPOINT_BASE + e);
+        sched_revoke(server);
+        sched_ready(t);
+        return;
     }
+    uint32_t waits = 0u;
     if (kind == WAIT_ENDPOINT_SEND) {
         endpoint_remove_sender(e, t);
+        waits = 1u;
     }
     if (kind == WAIT_ENDPOINT_RECV) {
         endpoint_remove_receiver(e, t);
-    }
-    uint32_t waits = 0u;
-    if (kind == WAIT_REPLY || kind == WAIT_ENDPOINT_SEND || kind == WAIT_ENDPOINT_RECV) {
         waits = 1u;
+    }
+    if (waits == 1u) {
         endpoint_fail(t, ERR_CANCELLED);
     }
     spinlock_release(LOCK_ENDPOINT_BASE + e);
-    if (kind == WAIT_REPLY) {
-        sched_revoke(server);
-    }
     if (waits == 1u) {
         sched_ready(t);
     }

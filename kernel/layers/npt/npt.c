@@ -81,8 +81,21 @@ static uint32_t npt_link(uint32_t vm, uint64_t gpa, uint32_t fresh)
     return linked;
 }
 
-/* Adds one of so many missing tables, charged to p. Returns STATUS_RESTART, ERR_QUOTA or ERR_NO_MEMORY. Requires: no lock held. */
-static uint32_t npt_grow(uint32_t vm, uint64_t gpa, uint32_t p, uint32_t missing)
+uint32_t npt_missing(uint32_t vm, uint64_t gpa)
+{
+    uint32_t missing = 0u;
+    if (gpa >= NPT_ADDRESS_END || (gpa & 0xffful) != 0ul) {
+        return 0u;
+    }
+    spinlock_acquire(LOCK_NPT_BASE + vm);
+    if (npt[vm].exists == NPT_THERE) {
+        missing = tables_missing(TABLES_GUEST, npt[vm].root, NPT_LEVELS, gpa);
+    }
+    spinlock_release(LOCK_NPT_BASE + vm);
+    return missing;
+}
+
+uint32_t npt_prepare(uint32_t vm, uint64_t gpa, uint32_t p, uint32_t missing)
 {
     uint32_t status = tables_room(p, missing);
     if (status != STATUS_OK) {
@@ -115,7 +128,6 @@ static uint32_t npt_map_locked(uint32_t vm, uint64_t gpa, uint32_t frame, uint32
 uint32_t npt_map(uint32_t vm, uint64_t gpa, uint32_t frame, uint32_t prot)
 {
     uint32_t status = ERR_BAD_STATE;
-    uint32_t missing = 0u;
     if (gpa >= NPT_ADDRESS_END || (gpa & 0xffful) != 0ul) {
         return ERR_BAD_ADDRESS;
     }
@@ -123,17 +135,13 @@ uint32_t npt_map(uint32_t vm, uint64_t gpa, uint32_t frame, uint32_t prot)
         return ERR_BAD_ARGUMENT;
     }
     spinlock_acquire(LOCK_NPT_BASE + vm);
-    uint32_t p = npt[vm].process;
     if (npt[vm].exists == NPT_THERE) {
-        missing = tables_missing(TABLES_GUEST, npt[vm].root, NPT_LEVELS, gpa);
+        uint32_t missing = tables_missing(TABLES_GUEST, npt[vm].root, NPT_LEVELS, gpa);
         if (missing == 0u) {
             status = npt_map_locked(vm, gpa, frame, prot);
         }
     }
     spinlock_release(LOCK_NPT_BASE + vm);
-    if (missing > 0u) {
-        status = npt_grow(vm, gpa, p, missing);
-    }
     return status;
 }
 

@@ -20,12 +20,18 @@
  * call again); ERR_BAD_STATE (vm has a map); ERR_QUOTA; ERR_NO_MEMORY. */
 uint32_t npt_create(uint32_t vm, uint32_t p);
 
+/* Tables that a mapping at gpa lacks; 0 if there is no map, or gpa is not page aligned or not below NPT_ADDRESS_END. */
+uint32_t npt_missing(uint32_t vm, uint64_t gpa);
+
+/* Makes one of the tables that a mapping at gpa lacks, which are `missing`, and charges it to p, whose map it is. Returns
+ * STATUS_RESTART (go on from npt_missing); ERR_QUOTA; ERR_NO_MEMORY. On an error nothing is changed, unless others have used up
+ * meanwhile what was left: then the map keeps some empty tables. Requires: missing > 0, no lock held. */
+uint32_t npt_prepare(uint32_t vm, uint64_t gpa, uint32_t p, uint32_t missing);
+
 /* Maps the guest page at gpa to frame. Requires: frame < NUM_FRAME is owned by the map's process and stays so until
- * the map is destroyed. Returns STATUS_OK; ERR_BAD_STATE (no map); ERR_BAD_ADDRESS (gpa is not page aligned or not
- * below NPT_ADDRESS_END); ERR_BAD_ARGUMENT (prot is not PROT_READ with any of PROT_WRITE, PROT_EXEC);
- * ERR_ALREADY_MAPPED; STATUS_RESTART: a table was made for it, call again; ERR_QUOTA; ERR_NO_MEMORY. On an error nothing
- * is changed, unless others have used up meanwhile what was left: then the map keeps some empty
- * tables. */
+ * the map is destroyed. Returns, on errors with nothing changed: STATUS_OK; ERR_BAD_STATE (no map, or a table is missing);
+ * ERR_BAD_ADDRESS (gpa is not page aligned or not below NPT_ADDRESS_END); ERR_BAD_ARGUMENT (prot is not PROT_READ with any of PROT_WRITE, PROT_EXEC);
+ * ERR_ALREADY_MAPPED. */
 uint32_t npt_map(uint32_t vm, uint64_t gpa, uint32_t frame, uint32_t prot);
 
 /* Unmaps the guest page at gpa; the guest's translation is gone at its next entry at the latest. Tables are kept for

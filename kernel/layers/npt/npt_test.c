@@ -31,7 +31,8 @@ static uint32_t map(uint32_t vm, uint64_t gpa, uint32_t frame, uint32_t prot)
 {
     uint32_t status = STATUS_RESTART;
     for (uint32_t i = 0; i < 4 && status == STATUS_RESTART; i++) {
-        status = npt_map(vm, gpa, frame, prot);
+        uint32_t missing = npt_missing(vm, gpa);
+        status = missing > 0 ? npt_prepare(vm, gpa, MONITOR, missing) : npt_map(vm, gpa, frame, prot);
     }
     return status;
 }
@@ -59,8 +60,8 @@ static void test_errors(void)
     CHECK_EQUAL(npt_process(VM), MONITOR);
     CHECK_EQUAL(map(VM, 1, page, RWX), ERR_BAD_ADDRESS);
     CHECK_EQUAL(map(VM, NPT_ADDRESS_END, page, RWX), ERR_BAD_ADDRESS);
-    CHECK_EQUAL(map(VM, 0, page, PROT_WRITE), ERR_BAD_ARGUMENT);
-    CHECK_EQUAL(map(VM, 0, page, 8u | PROT_READ), ERR_BAD_ARGUMENT);
+    CHECK_EQUAL(npt_map(VM, 0, page, PROT_WRITE), ERR_BAD_ARGUMENT);
+    CHECK_EQUAL(npt_map(VM, 0, page, 8u | PROT_READ), ERR_BAD_ARGUMENT);
     CHECK_EQUAL(npt_unmap(VM, 0), ERR_BAD_ADDRESS);
     CHECK_EQUAL(container_usage(MONITOR), 2); /* the page and the root */
     CHECK_EQUAL(map(VM, NPT_ADDRESS_END - 4096, page, RWX), STATUS_OK);

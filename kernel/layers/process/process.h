@@ -76,6 +76,9 @@ uint64_t process_grant_badge(uint64_t g);
  * undone; later p stays LOADING and the caller may try again or kill it. */
 uint32_t process_create(uint32_t p);
 
+/* Such steps, until there is nothing more to do or an interrupt waits: STATUS_RESTART then. */
+uint32_t process_create_steps(uint32_t p);
+
 /* Starts p's first thread. entry 0: the boot table's entry, stack and argument.
  * Returns STATUS_OK; ERR_BAD_STATE (p is not LOADING with everything loaded); ERR_BAD_ADDRESS (entry or stack is not a
  * user address). */

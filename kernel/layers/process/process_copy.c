@@ -72,22 +72,22 @@ static uint32_t process_make_spare(uint32_t p)
     return STATUS_RESTART;
 }
 
-/* The next step of a copied page: makes a table or the spare frame; frees that frame, since another copy was begun in it and not
- * completed; fills a piece of it; maps it. */
-#define COPY_TABLE 0u
+/* The next step of a copied page, once it lacks no table: makes the spare frame; frees that frame, since another copy was begun
+ * in it and not completed; fills a piece of it; maps it; or none, since a page is mapped there. */
+#define COPY_MAPPED 0u
 #define COPY_SPARE 1u
 #define COPY_STALE 2u
 #define COPY_FILL 3u
 #define COPY_MAP 4u
 
-/* The next step of p's copy of the first `words` words of frame source for `reader`, to an address that lacks what process_lacks
- * says. Requires: this CPU builds p. Of a source the same number of words is copied each time: a page of the image by its segment,
+/* The next step of p's copy of the first `words` words of frame source for `reader`. Requires: this CPU builds p. Of a source the same number of words is copied each time: a page of the image by its segment,
  * which is loaded page by page; a page of a process whole. */
-static uint32_t process_copy_stage(uint32_t p, uint32_t lacks, uint32_t source, uint32_t reader, uint32_t words)
+static uint32_t process_copy_stage(uint32_t p, uint64_t vaddr, uint32_t source, uint32_t reader, uint32_t words)
 {
     uint32_t filled = process_copy[p].pieces * COPY_PIECE_WORDS;
-    if (lacks != 0u) {
-        return COPY_TABLE;
+    uint64_t old = pagemap_walk(p, vaddr);
+    if (old != 0ul) {
+        return COPY_MAPPED;
     }
     if (process_copy[p].spare == NONE) {
         return COPY_SPARE;
@@ -101,18 +101,18 @@ static uint32_t process_copy_stage(uint32_t p, uint32_t lacks, uint32_t source, 
     return COPY_MAP;
 }
 
-uint32_t process_copy_prepare(uint32_t p, uint64_t vaddr, uint32_t lacks, uint32_t stage)
+uint32_t process_copy_prepare(uint32_t p, uint64_t vaddr, uint32_t missing)
 {
-    uint32_t frames = lacks;
+    uint32_t frames = missing;
     uint32_t status = STATUS_OK;
-    if (stage == COPY_SPARE) {
+    if (missing == 0u) {
         status = process_make_spare(p);
         return status;
     }
     if (process_copy[p].spare == NONE) {
-        frames = lacks + 1u;
+        frames = missing + 1u;
     }
-    status = process_add_table(p, vaddr, lacks, frames);
+    status = process_add_table(p, vaddr, frames);
     return status;
 }
 
@@ -143,15 +143,17 @@ static uint32_t process_place_spare(uint32_t p, uint64_t vaddr, uint32_t prot)
 }
 
 /* The steps but COPY_FILL. Requires: as process_copy_stage, which returned this stage. */
-static uint32_t process_copy_other(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t lacks, uint32_t stage)
+static uint32_t process_copy_other(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t stage)
 {
     uint32_t status = STATUS_RESTART;
-    if (stage == COPY_STALE) {
+    if (stage == COPY_MAPPED) {
+        status = ERR_ALREADY_MAPPED;
+    } else if (stage == COPY_STALE) {
         process_drop_spare(p);
     } else if (stage == COPY_MAP) {
         status = process_place_spare(p, vaddr, prot);
     } else {
-        status = process_copy_prepare(p, vaddr, lacks, stage);
+        status = process_copy_prepare(p, vaddr, 0u);
     }
     return status;
 }
@@ -159,12 +161,16 @@ static uint32_t process_copy_other(uint32_t p, uint64_t vaddr, uint32_t prot, ui
 uint32_t process_give_copy(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t source, uint32_t words)
 {
     uint32_t status = STATUS_RESTART;
-    uint32_t lacks = process_lacks(p, vaddr);
-    uint32_t stage = process_copy_stage(p, lacks, source, NONE, words);
+    uint32_t missing = pagemap_missing(p, vaddr);
+    if (missing != 0u) {
+        status = process_copy_prepare(p, vaddr, missing);
+        return status;
+    }
+    uint32_t stage = process_copy_stage(p, vaddr, source, NONE, words);
     if (stage == COPY_FILL) {
         process_fill_piece(p, source, NONE, words);
     } else {
-        status = process_copy_other(p, vaddr, prot, lacks, stage);
+        status = process_copy_other(p, vaddr, prot, stage);
     }
     return status;
 }
@@ -191,12 +197,16 @@ static uint32_t process_copy_step(uint32_t child, uint64_t to, uint32_t p, uint6
     if (source == NONE) {
         return ERR_BAD_ADDRESS;
     }
-    uint32_t lacks = process_lacks(child, to);
-    uint32_t stage = process_copy_stage(child, lacks, source, current, FRAME_WORDS);
+    uint32_t missing = pagemap_missing(child, to);
+    if (missing != 0u) {
+        status = process_copy_prepare(child, to, missing);
+        return status;
+    }
+    uint32_t stage = process_copy_stage(child, to, source, current, FRAME_WORDS);
     if (stage == COPY_FILL) {
         process_fill_from_page(child, p, from, source);
     } else {
-        status = process_copy_other(child, to, prot, lacks, stage);
+        status = process_copy_other(child, to, prot, stage);
     }
     return status;
 }
@@ -240,9 +250,7 @@ uint32_t process_copy_page(uint32_t child, uint64_t to, uint64_t from, uint32_t 
         if (mine == 1u) {
             status = process_copy_step(child, to, p, from, prot);
         }
-        if (status == STATUS_RESTART) {
-            pending = arch_interrupt_pending();
-        }
+        pending = arch_interrupt_pending(); /* behind the last step, too, so that it and the end are two regions */
     }
     if (mine == 1u) {
         if (status != STATUS_OK && status != STATUS_RESTART) {

@@ -2,6 +2,7 @@
  * life, a few at a time; then the segments page by page. A CPU marks a process before it makes a step, and makes it without
  * the process's lock, so that no lock is held while others are taken. Who finds the mark calls again. */
 #include "abi.h"
+#include "arch.h"
 #include "container.h"
 #include "endpoint.h"
 #include "notify.h"
@@ -225,10 +226,11 @@ static uint32_t process_create_step(uint32_t p)
     return status;
 }
 
-/* The first step. Requires: this CPU builds p, which is EMPTY, no lock held. Ensures: it builds p no more. */
-static uint32_t process_begin(uint32_t p)
+/* Ends the first step, whose status is `made`. Returns what process_create does. Requires: this CPU builds p, which is EMPTY, no
+ * lock held. Ensures: it builds p no more. */
+static uint32_t process_begin_leave(uint32_t p, uint32_t made)
 {
-    uint32_t status = process_make(p);
+    uint32_t status = made;
     process_lock(p);
     process_build_finish(p); /* no end was asked for: process_kill refuses what is EMPTY */
     if (status == STATUS_OK) {
@@ -239,12 +241,12 @@ static uint32_t process_begin(uint32_t p)
     return status;
 }
 
-/* Makes a later step. Requires: this CPU builds p, which is LOADING, no lock held. Ensures: it builds p no more. */
-static uint32_t process_build(uint32_t p)
+/* Ends a later step, whose status is `found`; undone: 1 if that was one of undoing. Returns what process_create does.
+ * Requires: this CPU builds p, which is LOADING, no lock held. Ensures: it builds p no more. */
+static uint32_t process_build_leave(uint32_t p, uint32_t undone, uint32_t found)
 {
     uint32_t after = PROCESS_LOADING;
-    uint32_t undone = process_being_undone(p);
-    uint32_t status = process_create_step(p);
+    uint32_t status = found;
     if (undone == 1u && status != STATUS_OK && status != STATUS_RESTART) {
         after = PROCESS_EMPTY;
     }
@@ -259,10 +261,15 @@ static uint32_t process_build(uint32_t p)
     return status;
 }
 
-uint32_t process_create(uint32_t p)
+/* What a CPU builds that process_build_enter has marked p for. */
+#define BUILDS_FIRST 0x100u /* the first step: p is EMPTY */
+#define BUILDS_NEXT 0x101u  /* a later one: p is LOADING */
+
+/* Begins a step. Returns BUILDS_FIRST or BUILDS_NEXT, and this CPU builds p; STATUS_RESTART (another CPU does); ERR_BAD_STATE.
+ * Requires: no lock held. */
+static uint32_t process_build_enter(uint32_t p)
 {
     uint32_t status = ERR_BAD_STATE;
-    uint32_t mine = 0u;
     process_lock(p);
     uint32_t state = process_state_locked(p);
     uint32_t count = process_num_threads(p);
@@ -270,21 +277,58 @@ uint32_t process_create(uint32_t p)
     if (building == 1u) {
         status = STATUS_RESTART;
     } else if (state == PROCESS_EMPTY && count > 0u) {
-        mine = 1u;
+        status = BUILDS_FIRST;
     } else if (state == PROCESS_LOADING) {
         uint32_t created = process_created(p);
-        mine = 1u - created;
+        if (created == 0u) {
+            status = BUILDS_NEXT;
+        }
     }
-    if (mine == 1u) {
+    if (status == BUILDS_FIRST || status == BUILDS_NEXT) {
         process_build_begin(p);
     }
     process_unlock(p);
-    if (mine == 1u) {
-        if (state == PROCESS_EMPTY) {
-            status = process_begin(p);
-        } else {
-            status = process_build(p);
+    return status;
+}
+
+uint32_t process_create(uint32_t p)
+{
+    uint32_t status = process_build_enter(p);
+    if (status == BUILDS_FIRST) {
+        uint32_t made = process_make(p);
+        status = process_begin_leave(p, made);
+    } else if (status == BUILDS_NEXT) {
+        uint32_t undone = process_being_undone(p);
+        uint32_t found = process_create_step(p);
+        status = process_build_leave(p, undone, found);
+    }
+    return status;
+}
+
+uint32_t process_create_steps(uint32_t p)
+{
+    uint32_t status = STATUS_RESTART;
+    uint32_t pending = 0u;
+    while (status == STATUS_RESTART && pending == 0u) {
+        status = process_build_enter(p);
+        /* It is asked between a step and its end, too, so that these are two regions. */
+        if (status == BUILDS_FIRST) {
+            uint32_t made = process_make(p);
+            pending = arch_interrupt_pending();
+            status = process_begin_leave(p, made);
+            if (pending != 0u) {
+                break;
+            }
+        } else if (status == BUILDS_NEXT) {
+            uint32_t undone = process_being_undone(p);
+            uint32_t found = process_create_step(p);
+            pending = arch_interrupt_pending();
+            status = process_build_leave(p, undone, found);
+            if (pending != 0u) {
+                break;
+            }
         }
+        pending = arch_interrupt_pending();
     }
     return status;
 }

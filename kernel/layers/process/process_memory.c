@@ -34,21 +34,8 @@ uint32_t process_prot_valid(uint64_t prot)
     return 1u;
 }
 
-uint32_t process_lacks(uint32_t p, uint64_t vaddr)
+uint32_t process_add_table(uint32_t p, uint64_t vaddr, uint32_t frames)
 {
-    uint64_t old = pagemap_walk(p, vaddr);
-    if (old != 0u) {
-        return PROCESS_MAPPED;
-    }
-    uint32_t missing = pagemap_missing(p, vaddr);
-    return missing;
-}
-
-uint32_t process_add_table(uint32_t p, uint64_t vaddr, uint32_t lacks, uint32_t frames)
-{
-    if (lacks == PROCESS_MAPPED) {
-        return ERR_ALREADY_MAPPED;
-    }
     uint32_t used = container_usage(p);
     uint32_t quota = container_quota(p);
     if (quota - used < frames) {
@@ -69,14 +56,8 @@ uint32_t process_place(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot
     return status;
 }
 
-uint32_t process_give_page(uint32_t p, uint64_t vaddr, uint32_t prot)
+uint32_t process_place_new(uint32_t p, uint64_t vaddr, uint32_t prot)
 {
-    uint32_t status = STATUS_OK;
-    uint32_t lacks = process_lacks(p, vaddr);
-    if (lacks != 0u) {
-        status = process_add_table(p, vaddr, lacks, lacks + 1u);
-        return status;
-    }
     uint32_t frame = frame_alloc(p);
     if (frame == FRAME_NO_QUOTA) {
         return ERR_QUOTA;
@@ -84,19 +65,35 @@ uint32_t process_give_page(uint32_t p, uint64_t vaddr, uint32_t prot)
     if (frame == NONE) {
         return ERR_NO_MEMORY;
     }
-    status = process_place(p, vaddr, frame, prot, PAGEMAP_OWNED);
+    uint32_t status = process_place(p, vaddr, frame, prot, PAGEMAP_OWNED);
     if (status != STATUS_OK) {
         frame_remove_owner(frame, p);
     }
     return status;
 }
 
+uint32_t process_give_page(uint32_t p, uint64_t vaddr, uint32_t prot)
+{
+    uint32_t status = STATUS_OK;
+    uint32_t missing = pagemap_missing(p, vaddr);
+    if (missing != 0u) {
+        status = process_add_table(p, vaddr, missing + 1u);
+        return status;
+    }
+    uint64_t old = pagemap_walk(p, vaddr);
+    if (old != 0ul) {
+        return ERR_ALREADY_MAPPED;
+    }
+    status = process_place_new(p, vaddr, prot);
+    return status;
+}
+
 uint32_t process_show_page(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, uint32_t kind)
 {
     uint32_t status = STATUS_OK;
-    uint32_t lacks = process_lacks(p, vaddr);
-    if (lacks != 0u) {
-        status = process_add_table(p, vaddr, lacks, lacks);
+    uint32_t missing = pagemap_missing(p, vaddr);
+    if (missing != 0u) {
+        status = process_add_table(p, vaddr, missing);
         return status;
     }
     status = process_place(p, vaddr, frame, prot, kind);
@@ -146,9 +143,9 @@ uint32_t process_accept_page(uint32_t p, uint32_t s, uint64_t vaddr, uint32_t pr
 {
     uint32_t status = STATUS_OK;
     /* First everything that may fail, so that a failure leaves the offer standing. */
-    uint32_t lacks = process_lacks(p, vaddr);
-    if (lacks != 0u) {
-        status = process_add_table(p, vaddr, lacks, lacks + 1u);
+    uint32_t missing = pagemap_missing(p, vaddr);
+    if (missing != 0u) {
+        status = process_add_table(p, vaddr, missing + 1u);
         return status;
     }
     spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);

@@ -48,19 +48,17 @@ uint32_t process_load_done(uint32_t p);
 uint32_t process_load_step(uint32_t p);
 
 /* ---- process_memory.c ---- */
-#define PROCESS_MAPPED 4u
-
-/* What a mapping at vaddr lacks: 0 to 3 tables; or PROCESS_MAPPED. Requires: no lock held. */
-uint32_t process_lacks(uint32_t p, uint64_t vaddr);
-
 /* Makes one of the tables that a mapping at vaddr lacks, if p's quota holds so many frames. Containers share out no more
  * frames than there are, so what is refused is refused before the first table, unless another thread of p has used the quota
- * meanwhile. Returns STATUS_RESTART; ERR_ALREADY_MAPPED (it lacks none, because it is mapped); ERR_QUOTA; ERR_NO_MEMORY.
- * Requires: no lock held. */
-uint32_t process_add_table(uint32_t p, uint64_t vaddr, uint32_t lacks, uint32_t frames);
+ * meanwhile. Returns STATUS_RESTART; ERR_QUOTA; ERR_NO_MEMORY. Requires: no lock held. */
+uint32_t process_add_table(uint32_t p, uint64_t vaddr, uint32_t frames);
 
 /* Maps the page, which has all tables. Returns STATUS_OK; ERR_ALREADY_MAPPED (another thread was first). */
 uint32_t process_place(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, uint32_t kind);
+
+/* Maps a fresh cleared frame of p at the page, which has all tables. Returns STATUS_OK; ERR_ALREADY_MAPPED (another thread was
+ * first); ERR_QUOTA; ERR_NO_MEMORY. Requires: no lock held. */
+uint32_t process_place_new(uint32_t p, uint64_t vaddr, uint32_t prot);
 
 /* Maps a fresh cleared frame of p at vaddr. Requires: no lock held. Returns STATUS_OK; STATUS_RESTART (it made a table
  * instead: call again); ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY. */
@@ -76,9 +74,9 @@ void process_copy_init(void);
  * process_give_page. Requires: this CPU builds p, p LOADING; the source is never freed. */
 uint32_t process_give_copy(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t source, uint32_t words);
 
-/* Makes a table of p's map, or the frame of its next copied page, as process_add_table. Requires: as process_give_copy; stage says
- * which of them is lacking (process_copy.c). */
-uint32_t process_copy_prepare(uint32_t p, uint64_t vaddr, uint32_t lacks, uint32_t stage);
+/* Makes one of the tables that p's map lacks for its next copied page, or the frame of that page if it lacks none: as
+ * process_add_table. Requires: as process_give_copy. */
+uint32_t process_copy_prepare(uint32_t p, uint64_t vaddr, uint32_t missing);
 
 /* A frame that a copy has cleared and not mapped: whether there is one, and freeing it. Requires: this CPU builds p, or is
  * that of its last thread; of the first, else p's lock held and no CPU builds p. */

@@ -100,21 +100,27 @@ uint32_t process_start(uint32_t p, uint64_t entry, uint64_t stack, uint64_t argu
     return status;
 }
 
-/* Maps the message page of thread t, number index of p, or makes one of its tables. Returns STATUS_RESTART, also if another
+/* One step: makes a table for the message page of thread t, number index of p; maps the page; or gives it to t. Returns STATUS_RESTART, also if another
  * thread makes it; ERR_QUOTA; ERR_NO_MEMORY. Requires: no lock held. */
 static uint32_t process_message_page(uint32_t p, uint32_t index, uint32_t t)
 {
     uint64_t vaddr = MESSAGE_VADDR + (uint64_t)index * 4096ul;
-    uint32_t status = process_give_page(p, vaddr, PROT_READ | PROT_WRITE);
-    if (status == STATUS_OK) {
-        uint32_t frame = pagemap_frame(p, vaddr, PROT_READ);
+    uint32_t frame = pagemap_frame(p, vaddr, PROT_READ);
+    if (frame != NONE) {
         process_lock(p);
         thread_set_message_frame(t, frame);
         process_unlock(p);
-        status = STATUS_RESTART;
+        return STATUS_RESTART;
     }
-    if (status == ERR_ALREADY_MAPPED) {
-        status = STATUS_RESTART;
+    uint32_t status = STATUS_OK;
+    uint32_t missing = pagemap_missing(p, vaddr);
+    if (missing != 0u) {
+        status = process_add_table(p, vaddr, missing + 1u);
+        return status;
+    }
+    status = process_place_new(p, vaddr, PROT_READ | PROT_WRITE);
+    if (status == STATUS_OK || status == ERR_ALREADY_MAPPED) {
+        status = STATUS_RESTART; /* the next step finds it */
     }
     return status;
 }

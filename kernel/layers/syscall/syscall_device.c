@@ -87,15 +87,15 @@ uint32_t syscall_dma_address(uint32_t current)
     if (page_valid == 0u) {
         return ERR_BAD_ADDRESS;
     }
-    /* Devices may write where the program may. */
-    uint32_t prot = PROT_READ | PROT_WRITE;
-    uint32_t frame = process_pin_page(p, address, prot);
-    if (frame == NONE) {
-        prot = PROT_READ;
-        frame = process_pin_page(p, address, prot);
-    }
+    uint32_t frame = process_pin_page(p, address, PROT_READ);
     if (frame == NONE) {
         return ERR_BAD_ADDRESS;
+    }
+    /* Devices may write where the program may. The page is pinned, so what is found there is that page. */
+    uint32_t prot = PROT_READ | PROT_WRITE;
+    uint32_t writable = pagemap_frame(p, address, prot);
+    if (writable == NONE) {
+        prot = PROT_READ;
     }
     uint32_t status = iommu_map(p, frame, prot);
     while (status == STATUS_RESTART) {

@@ -32,11 +32,8 @@ uint32_t syscall_process_create(uint32_t current)
     uint32_t status = STATUS_RESTART;
     /* Also before the first step, so that entry and step are two regions. */
     uint32_t pending = arch_interrupt_pending();
-    while (status == STATUS_RESTART && pending == 0u) {
-        status = process_create(child);
-        if (status == STATUS_RESTART) {
-            pending = arch_interrupt_pending();
-        }
+    if (pending == 0u) {
+        status = process_create_steps(child);
     }
     return status;
 }

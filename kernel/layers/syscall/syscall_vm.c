@@ -33,11 +33,17 @@ static uint32_t syscall_vm_map_page(uint32_t p, uint32_t vm, uint64_t guest, uin
     if (own_valid == 0u) {
         return ERR_BAD_ADDRESS;
     }
+    uint32_t status = STATUS_OK;
+    uint32_t missing = npt_missing(vm, guest);
+    if (missing > 0u) {
+        status = npt_prepare(vm, guest, p, missing);
+        return status;
+    }
     uint32_t frame = process_pin_page(p, own, prot & (PROT_READ | PROT_WRITE));
     if (frame == NONE) {
         return ERR_BAD_ADDRESS;
     }
-    uint32_t status = npt_map(vm, guest, frame, prot);
+    status = npt_map(vm, guest, frame, prot);
     return status;
 }
 

@@ -49,9 +49,9 @@ void arch_frame_copy(uint32_t to, uint32_t from, uint32_t first_word, uint32_t w
 void arch_frame_clear(uint32_t frame)
 {
     volatile uint64_t *words = frame_words(frame);
-    for (uint32_t i = 0; i < FRAME_WORDS; i += LINE_WORDS) {
-#pragma GCC unroll 8
-        for (uint32_t j = 0; j < LINE_WORDS; j++) {
+    for (uint32_t i = 0; i < FRAME_WORDS; i += 2 * LINE_WORDS) {
+#pragma GCC unroll 16
+        for (uint32_t j = 0; j < 2 * LINE_WORDS; j++) {
             words[i + j] = 0;
         }
     }
