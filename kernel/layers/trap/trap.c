@@ -87,7 +87,9 @@ static void trap_vector(uint32_t vector)
 #if TRACE
     trace_event(TRACE_INTERRUPT, vector);
 #endif
-    if (vector == VECTOR_TIMER) {
+    if (vector >= VECTOR_BASE && vector < VECTOR_BASE + NUM_IRQ_LINE) { /* first: for these a thread waits */
+        irq_interrupt(vector - VECTOR_BASE);
+    } else if (vector == VECTOR_TIMER) {
         intc_end();
         trap_timer();
     } else if (vector == VECTOR_RESCHEDULE) {
@@ -103,8 +105,6 @@ static void trap_vector(uint32_t vector)
     } else if (vector == VECTOR_IOMMU) {
         intc_end();
         iommu_take_faults();
-    } else if (vector >= VECTOR_BASE && vector < VECTOR_BASE + NUM_IRQ_LINE) {
-        irq_interrupt(vector - VECTOR_BASE);
     }
 }
 
