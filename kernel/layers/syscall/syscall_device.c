@@ -94,7 +94,7 @@ uint32_t syscall_dma_address(uint32_t current)
     /* Devices may write where the program may. The page is pinned, so what is found there is that page. */
     uint32_t prot = PROT_READ | PROT_WRITE;
     uint32_t writable = pagemap_frame(p, address, prot);
-    if (writable == NONE) {
+    if (writable != frame) {
         prot = PROT_READ;
     }
     uint32_t status = iommu_map(p, frame, prot);

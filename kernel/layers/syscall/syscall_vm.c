@@ -36,6 +36,11 @@ static uint32_t syscall_vm_map_page(uint32_t p, uint32_t vm, uint64_t guest, uin
     uint32_t status = STATUS_OK;
     uint32_t missing = npt_missing(vm, guest);
     if (missing > 0u) {
+        /* Looked for here, too, so that a call that fails leaves no tables. */
+        uint32_t found = pagemap_frame(p, own, prot & (PROT_READ | PROT_WRITE));
+        if (found == NONE) {
+            return ERR_BAD_ADDRESS;
+        }
         status = npt_prepare(vm, guest, p, missing);
         return status;
     }
