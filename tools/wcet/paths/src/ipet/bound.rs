@@ -159,7 +159,7 @@ impl<'e, 'g> Prepared<'e, 'g> {
         let wcet_cycles = u64::try_from(solution.bound).map_err(overflow)?;
         let feasible = solution.walk.is_some();
         let counts = solution.walk.map_or(solution.relaxed, |(_, counts)| counts);
-        let path_cycles = u64::try_from(problem.cost(&counts)).map_err(overflow)?;
+        let path_cycles = u64::try_from(self.charges.cost(&problem, &counts)).map_err(overflow)?;
         Ok(self.report(problem, counts, wcet_cycles, path_cycles, feasible))
     }
 
@@ -199,11 +199,8 @@ impl<'e, 'g> Prepared<'e, 'g> {
             .iter()
             .map(|(block, (count, cycles))| Visit { node: self.model.nodes[*block], count: *count, cycles: *cycles })
             .collect();
-        let executions = problem.executions(&counts);
         let mut first_misses: BTreeMap<Option<LoopId>, u64> = BTreeMap::new();
-        let rounds = problem.rounds(&counts);
-        for charge in &problem.charges {
-            let times = problem.due(charge, &rounds, &executions);
+        for (charge, times) in problem.charges.iter().zip(self.charges.due(&problem, &counts)) {
             let scope = charge.scope.map(|scope| self.live.loops[scope]);
             let paid = first_misses.entry(scope).or_default();
             *paid = paid.saturating_add(times.saturating_mul(charge.cycles));

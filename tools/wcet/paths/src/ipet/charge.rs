@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ipet::problem::{Charge, Problem};
+use crate::ipet::problem::{Charge, Counts, Problem};
 
 /// A charge that depends on the walk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +36,38 @@ pub struct Charges {
     pub start: u64,
     pub edges: Vec<u64>,
     pub open: Vec<Open>,
+    /// The points of each charge of the problem; none of one that costs nothing.
+    points: Vec<BTreeSet<Point>>,
+}
+
+impl Charges {
+    /// How often each charge is due at most in a walk with these counts: the least of what its scope's entries, its nodes
+    /// and its points say. Nodes alone say too much where one comes behind another in each entry of the scope, points
+    /// alone where a loop is entered whose node is not executed.
+    pub fn due(&self, problem: &Problem, counts: &Counts) -> Vec<u64> {
+        let (rounds, executions) = (problem.rounds(counts), problem.executions(counts));
+        let of = |point: &Point| match *point {
+            Point::Node(node) => executions[node],
+            Point::Loop(number) => rounds[number].0,
+        };
+        let due = |(charge, points): (&Charge, &BTreeSet<Point>)| {
+            let reached = points.iter().map(of).fold(0, u64::saturating_add);
+            let executed = charge.nodes.iter().map(|node| executions[*node]).fold(0, u64::saturating_add);
+            reached.min(executed).min(charge.scope.map_or(1, |scope| rounds[scope].0))
+        };
+        problem.charges.iter().zip(&self.points).map(due).collect()
+    }
+
+    /// What a walk with these counts costs at most.
+    pub fn cost(&self, problem: &Problem, counts: &Counts) -> u128 {
+        let wide = u128::from;
+        let edges = counts.iter().map(|(edge, count)| wide(*count) * wide(problem.costs[*edge]));
+        let due = self.due(problem, counts);
+        let charges = problem.charges.iter().zip(due).map(|(charge, due)| wide(charge.cycles) * wide(due));
+        let all = wide(problem.start) + edges.sum::<u128>() + charges.sum::<u128>();
+        let taken = |edge: &usize| wide(counts.get(edge).copied().unwrap_or(0));
+        all.saturating_sub(problem.credits.iter().map(|(edge, credit)| wide(*credit) * taken(edge)).sum())
+    }
 }
 
 impl Point {
@@ -69,22 +101,28 @@ pub fn into(problem: &Problem) -> Vec<Vec<usize>> {
 pub fn charges(problem: &Problem) -> Charges {
     let due = |charge: &Charge| charge.cycles > 0 && !charge.nodes.is_empty();
     if !problem.charges.iter().any(due) {
-        return Charges { edges: vec![0; problem.edges.len()], ..Charges::default() };
+        let points = vec![BTreeSet::new(); problem.charges.len()];
+        return Charges { edges: vec![0; problem.edges.len()], points, ..Charges::default() };
     }
     let into = into(problem);
     let innermost = problem.innermost();
     let before = dominators(problem);
     let after = postdominators(problem);
     let mut forwards = Forwards::new(problem);
-    let mut points: BTreeMap<(Option<usize>, BTreeSet<Point>), u64> = BTreeMap::new();
-    for charge in problem.charges.iter().filter(|charge| due(charge)) {
-        let found: BTreeSet<Point> =
-            charge.nodes.iter().map(|node| point(problem, &innermost, charge.scope, *node)).collect();
-        *points.entry((charge.scope, reduced(problem, charge.scope, found, &before, &after))).or_default() +=
-            charge.cycles;
+    let points_of = |charge: &Charge| {
+        if !due(charge) {
+            return BTreeSet::new();
+        }
+        let found = charge.nodes.iter().map(|node| point(problem, &innermost, charge.scope, *node)).collect();
+        reduced(problem, charge.scope, found, &before, &after)
+    };
+    let points: Vec<BTreeSet<Point>> = problem.charges.iter().map(points_of).collect();
+    let mut together: BTreeMap<(Option<usize>, &BTreeSet<Point>), u64> = BTreeMap::new();
+    for (charge, points) in problem.charges.iter().zip(&points).filter(|(charge, _)| due(charge)) {
+        *together.entry((charge.scope, points)).or_default() += charge.cycles;
     }
     let mut result = Charges { edges: vec![0; problem.edges.len()], ..Charges::default() };
-    for ((scope, points), cycles) in points {
+    for ((scope, points), cycles) in together {
         let entry = scope.map_or(0, |scope| problem.loops[scope].header);
         let certain = points.iter().any(|point| match scope {
             None => *point == Point::Node(0) || after.always(point.node(problem)),
@@ -92,10 +130,10 @@ pub fn charges(problem: &Problem) -> Charges {
         });
         let due: Vec<Point> = if certain {
             vec![scope.map_or(Point::Node(0), Point::Loop)]
-        } else if forwards.exclusive(problem, scope, &points) {
+        } else if forwards.exclusive(problem, scope, points) {
             points.iter().copied().collect()
         } else {
-            result.open.push(Open { scope, cycles, points });
+            result.open.push(Open { scope, cycles, points: points.clone() });
             continue;
         };
         // The start of everything is no execution of its first node: that may be the header of a loop.
@@ -109,7 +147,7 @@ pub fn charges(problem: &Problem) -> Charges {
             result.start += if start { cycles } else { 0 };
         }
     }
-    result
+    Charges { points, ..result }
 }
 
 /// The node, or the largest loop around it inside the scope.

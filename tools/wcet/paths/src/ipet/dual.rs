@@ -60,6 +60,7 @@ struct Plane {
 
 struct Dual<'p> {
     problem: &'p Problem,
+    charges: &'p Charges,
     decomposed: Decomposed,
     start: i128,
     weights: Vec<i128>,
@@ -84,7 +85,7 @@ pub fn solve_with(
     let mut walk: Option<(u128, Counts)> = None;
     let mut planes: Vec<Plane> = Vec::new();
     if best.clean {
-        keep(problem, &best.counts, &mut walk);
+        keep(problem, charges, &best.counts, &mut walk);
     }
     let mut reach = 0.5;
     while planes.len() < ROUNDS && !late() {
@@ -98,7 +99,7 @@ pub fn solve_with(
         }
         let Some(plane) = dual.plane(at) else { break };
         if plane.clean {
-            keep(problem, &plane.counts, &mut walk);
+            keep(problem, charges, &plane.counts, &mut walk);
         }
         if plane.value < best.value {
             planes.push(std::mem::replace(&mut best, plane));
@@ -115,7 +116,7 @@ pub fn solve_with(
     }
     if open(&walk) {
         if let Some(mixed) = dual.mixture(&best, &planes) {
-            keep(problem, &mixed, &mut walk);
+            keep(problem, charges, &mixed, &mut walk);
         }
     }
     Some(Solution { bound, walk, relaxed: best.counts })
@@ -127,9 +128,9 @@ fn cycles(value: i128) -> u128 {
 }
 
 /// Keeps a walk if it respects all limits and costs more than the one kept.
-fn keep(problem: &Problem, counts: &Counts, walk: &mut Option<(u128, Counts)>) {
+fn keep(problem: &Problem, charges: &Charges, counts: &Counts, walk: &mut Option<(u128, Counts)>) {
     if problem.allows(counts) {
-        let cost = problem.cost(counts);
+        let cost = charges.cost(problem, counts);
         if walk.as_ref().is_none_or(|(known, _)| *known < cost) {
             *walk = Some((cost, counts.clone()));
         }
@@ -137,7 +138,7 @@ fn keep(problem: &Problem, counts: &Counts, walk: &mut Option<(u128, Counts)>) {
 }
 
 impl<'p> Dual<'p> {
-    fn new(problem: &'p Problem, found: &Charges, shape: &Rc<Shape>) -> Dual<'p> {
+    fn new(problem: &'p Problem, found: &'p Charges, shape: &Rc<Shape>) -> Dual<'p> {
         let into = into(problem);
         let mut start = (i128::from(problem.start) + i128::from(found.start)) * PART;
         let mut weights: Vec<i128> = problem
@@ -175,7 +176,8 @@ impl<'p> Dual<'p> {
         // Enough to make any cost not worth its while.
         let all: i128 = start + weights.iter().map(|weight| weight.abs()).sum::<i128>();
         multipliers.iter_mut().for_each(|one| one.most = one.most.min(all.max(1)));
-        Dual { problem, decomposed: Decomposed::new(problem, Rc::clone(shape)), start, weights, multipliers }
+        let decomposed = Decomposed::new(problem, Rc::clone(shape));
+        Dual { problem, charges: found, decomposed, start, weights, multipliers }
     }
 
     /// Limits as if there were none; charges half at each execution.
@@ -269,7 +271,7 @@ impl<'p> Dual<'p> {
                 }
                 let Some(plane) = self.plane_without(at.clone(), &less) else { continue };
                 if plane.clean {
-                    keep(self.problem, &plane.counts, walk);
+                    keep(self.problem, self.charges, &plane.counts, walk);
                 }
                 if walk.as_ref().is_some_and(|(cost, _)| *cost >= bound) {
                     return;

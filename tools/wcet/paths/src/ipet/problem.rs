@@ -96,12 +96,6 @@ impl Problem {
         rounds
     }
 
-    /// How often each charge is due at most, given what [`Problem::rounds`] and [`Problem::executions`] say.
-    pub fn due(&self, charge: &Charge, rounds: &[(u64, u64)], executions: &[u64]) -> u64 {
-        let executed = charge.nodes.iter().fold(0u64, |sum, node| sum.saturating_add(executions[*node]));
-        executed.min(charge.scope.map_or(1, |scope| rounds[scope].0))
-    }
-
     /// How often each node is executed.
     pub fn executions(&self, counts: &Counts) -> Vec<u64> {
         let mut executions = vec![0; self.nodes];
@@ -110,18 +104,6 @@ impl Problem {
         }
         counts.iter().for_each(|(edge, count)| executions[self.edges[*edge].1] += count);
         executions
-    }
-
-    /// What a walk with these counts costs at most.
-    pub fn cost(&self, counts: &Counts) -> u128 {
-        let executions = self.executions(counts);
-        let edges = counts.iter().map(|(edge, count)| u128::from(*count) * u128::from(self.costs[*edge]));
-        let rounds = self.rounds(counts);
-        let due = |charge: &Charge| u128::from(self.due(charge, &rounds, &executions));
-        let charges = self.charges.iter().map(|charge| u128::from(charge.cycles) * due(charge));
-        let all = u128::from(self.start) + edges.sum::<u128>() + charges.sum::<u128>();
-        let taken = |edge: &usize| u128::from(counts.get(edge).copied().unwrap_or(0));
-        all.saturating_sub(self.credits.iter().map(|(edge, credit)| u128::from(*credit) * taken(edge)).sum())
     }
 
     /// Whether counts respect all limits, and the bounds of loops.
