@@ -1,11 +1,11 @@
 //! Random programs on random and shipped machines: the simulator never takes longer than the analysis says.
 //! `TIMING_CASES` sets the number of programs. Ratios bound/run are printed (`--nocapture`).
 
-use crate::random::{cases, Random};
+use crate::random::{cases, Random, LINE};
 use crate::traces::{path, program, trace, Sort};
 use std::path::PathBuf;
-use wcet_hardware::machine::Machine;
-use wcet_hardware::pipeline::{analyse, Costs, Program, Scope, Target};
+use wcet_hardware::machine::{Cache, Class, Holds, Machine, Policy, Transfer};
+use wcet_hardware::pipeline::{analyse, Block, Costs, Edge, Instruction, Left, Program, Scope, Target};
 use wcet_oracle::simulate::{Hierarchy, Pointer, Simulator, Use};
 
 /// Caches as some earlier program left them; every line written if `dirty`.
@@ -164,4 +164,48 @@ fn shipped_machines_stay_below_their_bounds() {
         straight.show(&format!("{name}, short paths, cold caches"));
         looping.show(&format!("{name}, long paths, warm caches"));
     }
+}
+
+/// Four lines in a cache of three, and the first of them again. The second ends in a branch behind which the first lies: if it
+/// is fetched ahead there, it is younger than the others and stays, and if not, it is evicted. The processor may do either.
+#[test]
+fn a_line_that_may_be_fetched_ahead_may_be_evicted_too() {
+    let mut machine = crate::random::machine(&mut Random(3));
+    let cache = Cache {
+        name: "l1i".into(),
+        level: 1,
+        holds: Holds::Instructions,
+        sets: 1,
+        ways: 3,
+        line: LINE,
+        policy: Policy::Lru,
+        taken_as: 3,
+        locked_ways: 0,
+        pinned: Vec::new(),
+        latency: 1,
+        write_back: 0,
+        allocate_on_write: false,
+    };
+    machine.caches = vec![cache];
+    machine.regions.clear();
+    machine.branch.ahead = 1;
+    let (first, before, third, fourth) = (0x1000, 0x1000 - LINE, 0x1000 + 4 * LINE, 0x1000 + 8 * LINE);
+    // Of a line the last four bytes are a branch behind which the next begins; that of others is in their middle.
+    let places = [first + 4, before + LINE - 4, third + 4, fourth + 4, first + 8];
+    let block = |address: u64| {
+        let transfer = Transfer::Unknown;
+        let (class, data) = (Class::Branch, Vec::new());
+        let branch = Instruction { address, length: 4, class, reads: 0, writes: 0, surely_writes: 0, transfer, data };
+        Block { instructions: vec![branch], renews: Vec::new() }
+    };
+    let edges = (0..places.len() - 1).map(|from| Edge { from, to: from + 1, left: Left::Taken }).collect();
+    let program = Program { blocks: places.into_iter().map(block).collect(), edges, entry: 0, scopes: Vec::new() };
+    let costs = analyse(&program, &machine).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let path: Vec<usize> = (0..program.edges.len()).collect();
+    let bound = costs.path(&program, &path);
+    let trace = trace(&mut Random(1), &program, &path, 0x100);
+    let time = |seed| Simulator::new(&machine, Pointer::OfEachSet, seed).run(&trace).expect("every class has a cost");
+    let times: std::collections::BTreeSet<u64> = (0..64).map(time).collect();
+    assert!(times.len() > 1, "it is always fetched ahead, or never: {times:?}");
+    assert!(times.iter().all(|cycles| *cycles <= bound), "{times:?} above {bound}");
 }
