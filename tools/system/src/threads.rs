@@ -11,6 +11,8 @@ pub struct ThreadTime {
     pub name: String,
     /// The table of the description in which its keys stand.
     pub table: String,
+    /// The program that it runs; none if its parent loads one.
+    pub program: Option<String>,
     pub cpu: u64,
     pub priority: u64,
     /// Nanoseconds; none if its time is not limited.
@@ -50,6 +52,7 @@ fn threads(description: &Description) -> Vec<ThreadTime> {
             all.push(ThreadTime {
                 name,
                 table,
+                program: process.program.as_ref().map(|program| program.value.clone()),
                 cpu: cpu.value,
                 priority,
                 period: reservation.map(|one| one.period),

@@ -4,8 +4,10 @@ use diagnostics::input_file::{self, MOST_DATA};
 use output::Failure;
 use response::Thread;
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use system::{Assets, System};
 
 /// Of the kernel's report, what is used here.
 #[derive(Deserialize)]
@@ -15,6 +17,22 @@ struct Report {
     responses: Option<Vec<VectorResponse>>,
     lock_wait_cycles: Option<u64>,
     lock_processors: Option<u64>,
+    closed: Option<Closed>,
+}
+
+/// Responses where certain programs run, and nothing else.
+#[derive(Deserialize)]
+struct Closed {
+    programs: Vec<ClosedProgram>,
+    responses: Option<Vec<VectorResponse>>,
+}
+
+#[derive(Deserialize)]
+struct ClosedProgram {
+    file: PathBuf,
+    sha256: String,
+    calls: Option<Vec<String>>,
+    reason: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -54,6 +72,19 @@ impl Report {
     }
 }
 
+impl VectorResponse {
+    /// With waits among so many processors: of the next larger number for which they are known.
+    fn latency(&self, cpus: u64) -> Option<(u64, u64)> {
+        if cpus == 1 {
+            return Some((self.cycles, 0));
+        }
+        let numbered = self.lock_wait_cycles.iter();
+        let numbered = numbered.filter_map(|(among, cycles)| Some((among.parse::<u64>().ok()?, *cycles)));
+        let (_, waits) = numbered.filter(|(among, _)| *among >= cpus).min()?;
+        Some((self.cycles, waits))
+    }
+}
+
 /// A file with bounds of a kernel.
 pub struct KernelBounds {
     file: PathBuf,
@@ -61,11 +92,21 @@ pub struct KernelBounds {
 }
 
 /// How late the kernel acts on an event, in cycles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Latency {
     /// Waits for locks apart.
     pub response: u64,
     pub waits: u64,
+    pub calls: Calls,
+}
+
+/// The system calls for which a latency holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Calls {
+    /// Those that executables make.
+    Of(BTreeSet<String>),
+    /// Any, as it is not known which are made.
+    Any(String),
 }
 
 impl KernelBounds {
@@ -90,11 +131,49 @@ impl KernelBounds {
         self.report.machine.clock_hz.filter(|clock| *clock > 0).ok_or_else(|| self.incomplete("clock"))
     }
 
-    /// In a system with so many processors.
-    pub fn latency(&self, cpus: u64) -> Result<Latency, Failure> {
-        let response = self.report.response().ok_or_else(|| self.incomplete("response to interrupts"))?;
-        let among = || self.incomplete(&format!("waits for locks among {cpus} processors"));
-        Ok(Latency { response, waits: self.report.lock_wait(cpus).ok_or_else(among)? })
+    /// Whether they say what holds where certain programs run, and nothing else.
+    pub fn has_programs(&self) -> bool {
+        self.report.closed.is_some()
+    }
+
+    /// In a system with so many processors, of threads that run these programs; None: it is not known which.
+    pub fn latency(&self, cpus: u64, programs: Option<&[PathBuf]>) -> Result<Latency, Failure> {
+        match self.of_programs(cpus, programs) {
+            Ok(latency) => Ok(latency),
+            Err(why) => {
+                let response = self.report.response().ok_or_else(|| self.incomplete("response to interrupts"))?;
+                let among = || self.incomplete(&format!("waits for locks among {cpus} processors"));
+                let waits = self.report.lock_wait(cpus).ok_or_else(among)?;
+                Ok(Latency { response, waits, calls: Calls::Any(why) })
+            }
+        }
+    }
+
+    /// The latency where nothing but these programs runs, or why there is none.
+    fn of_programs(&self, cpus: u64, programs: Option<&[PathBuf]>) -> Result<Latency, String> {
+        let programs = programs.ok_or("a thread of their processors runs what its parent loads")?;
+        let closed = self.report.closed.as_ref();
+        let closed = closed.ok_or("the kernel was bounded without the programs of their processors")?;
+        let mut calls = BTreeSet::new();
+        for program in programs {
+            let name = program.display();
+            let data = std::fs::read(program).map_err(|error| format!("{name} cannot be read: {error}"))?;
+            let sha256: String = Sha256::digest(data).iter().map(|byte| format!("{byte:02x}")).collect();
+            let found = closed.programs.iter().find(|one| one.sha256 == sha256);
+            let found = found.ok_or_else(|| format!("the kernel was bounded without {name} as it is now"))?;
+            match (&found.calls, &found.reason) {
+                (Some(more), _) => calls.extend(more.iter().cloned()),
+                (None, reason) => {
+                    let reason = reason.as_deref().unwrap_or("its calls are not known");
+                    return Err(format!("{}: {reason}", found.file.display()));
+                }
+            }
+        }
+        let none = || "the kernel has no response of its own for the programs of their processors".to_string();
+        let all = closed.responses.as_ref().ok_or_else(none)?;
+        let all: Option<Vec<(u64, u64)>> = all.iter().map(|one| one.latency(cpus)).collect();
+        let (response, waits) = all.and_then(|all| all.into_iter().max_by_key(|(a, b)| a + b)).ok_or_else(none)?;
+        Ok(Latency { response, waits, calls: Calls::Of(calls) })
     }
 
     fn incomplete(&self, what: &str) -> Failure {
@@ -103,6 +182,15 @@ impl KernelBounds {
             "see what `ashlar timing --kernel` reports",
         )
     }
+}
+
+/// The executables that run on processors of threads with reservations; None if a thread there runs what its parent loads.
+pub fn programs(system: &System, assets: &Assets) -> Option<Vec<PathBuf>> {
+    let threads = system.threads();
+    let cpus: BTreeSet<u64> = threads.iter().filter(|one| one.budget.is_some()).map(|one| one.cpu).collect();
+    let there = threads.iter().filter(|one| cpus.contains(&one.cpu));
+    let names: Option<BTreeSet<&String>> = there.map(|one| one.program.as_ref()).collect();
+    names?.into_iter().map(|name| assets.programs.get(name).cloned()).collect()
 }
 
 /// The threads of a system, as their responses are computed from.

@@ -1,13 +1,13 @@
 //! `timing --system`: the worst response of each thread with a reservation, from the kernel's bounds and the description.
 
-use super::kernel_bounds::{threads, KernelBounds, Latency};
+use super::kernel_bounds::{programs, threads, Calls, KernelBounds, Latency};
 use crate::results::SystemTimingResult;
 use builder::on_demand::ANALYSER;
-use builder::{assets, build_kernel, find_system, KernelOptions};
+use builder::{assets, build_kernel, build_programs, find_system, KernelOptions};
 use output::{Failure, Output};
 use project::Project;
 use response::{respond, Response, Verdict, ASSUMPTIONS};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use wcet_report::arguments::{BoundOptions, Format};
 
@@ -21,15 +21,26 @@ pub fn timing_system(name: &str, options: &BoundOptions, project: &Project, outp
         _ => return Err(Failure::unable("--system has the formats human and json", "use one of these")),
     };
     let (own, path) = find_system(Some(name), project)?;
-    let system = system::load(&path, &assets(&own, &KernelOptions::default())?)?;
-    let file = match &options.bounds {
-        Some(file) => file.clone(),
-        None => bound_kernel(options, project, output)?,
+    let kernel = KernelOptions::default();
+    let assets = assets(&own, &kernel)?;
+    let system = system::load(&path, &assets)?;
+    let programs = programs(&system, &assets);
+    let bounds = match &options.bounds {
+        Some(file) => {
+            let bounds = KernelBounds::read(file)?;
+            if bounds.has_programs() {
+                build_programs(&kernel, &own, output)?;
+            }
+            bounds
+        }
+        None => {
+            build_programs(&kernel, &own, output)?;
+            KernelBounds::read(&bound_kernel(options, programs.as_deref().unwrap_or_default(), project, output)?)?
+        }
     };
-    let bounds = KernelBounds::read(&file)?;
     let cpus = u64::from(system.cpus);
     let clock = bounds.clock()?;
-    let Latency { response, waits } = bounds.latency(cpus)?;
+    let Latency { response, waits, calls } = bounds.latency(cpus, programs.as_deref())?;
     let ns = |cycles: u64| {
         let ns = (u128::from(cycles) * NS_PER_S).div_ceil(u128::from(clock));
         u64::try_from(ns).unwrap_or(u64::MAX)
@@ -39,6 +50,16 @@ pub fn timing_system(name: &str, options: &BoundOptions, project: &Project, outp
     assumptions.push(match cpus {
         1 => "one processor takes the kernel's locks".to_string(),
         _ => format!("no more than {cpus} processors take the kernel's locks"),
+    });
+    assumptions.push(match calls {
+        Calls::Of(calls) => {
+            let names: Vec<String> = calls.into_iter().collect();
+            format!(
+                "threads of the processors of threads with reservations make the system calls of their executables: {}",
+                names.join(", ")
+            )
+        }
+        Calls::Any(why) => format!("nothing of the system calls that threads make: {why}"),
     });
     if system.reads_trace() {
         assumptions
@@ -70,8 +91,13 @@ pub fn timing_system(name: &str, options: &BoundOptions, project: &Project, outp
     }
 }
 
-/// Bounds the kernel; the file with its report.
-fn bound_kernel(options: &BoundOptions, project: &Project, output: &Output) -> Result<PathBuf, Failure> {
+/// Bounds the kernel, for any programs and for these; the file with its report.
+fn bound_kernel(
+    options: &BoundOptions,
+    programs: &[PathBuf],
+    project: &Project,
+    output: &Output,
+) -> Result<PathBuf, Failure> {
     let analyser = ANALYSER.ready(project, output)?;
     build_kernel(&KernelOptions::default(), project, output)?;
     let folder = project.build().join("timing");
@@ -80,6 +106,7 @@ fn bound_kernel(options: &BoundOptions, project: &Project, output: &Output) -> R
     let file = folder.join("kernel.json");
     let mut command = Command::new(&analyser);
     command.args(["--kernel", "--format", "json", "--output"]).arg(&file).env("ASHLAR_ROOT", project.root());
+    command.args(programs.iter().flat_map(|program| [Path::new("--program"), program]));
     command.args(options.machine.iter().flat_map(|machine| ["--machine", machine]));
     command.args(options.set.iter().flat_map(|set| ["--set", set]));
     if let Some(seconds) = options.timeout {

@@ -11,6 +11,7 @@ use wcet_paths::analysis::{judge_budget, load_machine, machine_of, parse_budget}
 use wcet_report::{Assumption, Report, Verdict, VERSION};
 
 use crate::bound::{command, machines, root, show, timeout, whole as form};
+use crate::closed::closed;
 pub(crate) use crate::kernel_report::fill;
 use wcet_report::arguments::{BoundOptions, KernelOptions, OutputOptions};
 
@@ -42,7 +43,13 @@ pub fn kernel(options: &BoundOptions) -> u8 {
             }
         }
         match bound(kernel, machine, &options.output) {
-            Ok(found) => fill(&mut report, kernel, &found),
+            Ok(found) => {
+                fill(&mut report, kernel, &found);
+                match closed(kernel, &found, &options.programs) {
+                    Ok(closed) => report.closed = closed.filter(|_| report.errors.is_empty()),
+                    Err(why) => return fail(&why),
+                }
+            }
             Err(why) => {
                 let status = fail(&why);
                 return if kernel.is_late() { 1 } else { status };

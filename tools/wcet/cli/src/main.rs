@@ -1,6 +1,7 @@
 //! `ashlar timing`: bounds the time of a program on a machine.
 
 mod bound;
+mod closed;
 mod flow;
 mod graph;
 mod kernel;

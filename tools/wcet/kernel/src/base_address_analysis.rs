@@ -119,6 +119,22 @@ impl State {
         }
     }
 
+    /// A function's beginning.
+    fn at_entry(registers: Registers) -> State {
+        let mut first = State { registers: registers.all().map(Form::Initial).collect(), slots: BTreeMap::new() };
+        first.registers[usize::from(registers.stack_pointer().0)] = Form::Stack(0);
+        first
+    }
+
+    /// One instruction of a block; the last one may call.
+    fn step(&mut self, kept: &Kept, block: &Block, number: usize, stack: Register) {
+        if number + 1 == block.instructions.len() && !block.calls.is_empty() {
+            self.call(kept, &block.calls, stack);
+        } else {
+            self.execute(&block.instructions[number]);
+        }
+    }
+
     /// What a call leaves: registers that all callees give back, and slots that they are not told of.
     fn call(&mut self, kept: &Kept, callees: &BTreeSet<u64>, stack: Register) {
         let mut told = false;
@@ -231,18 +247,58 @@ pub(crate) fn written(graph: &Graph, registers: Registers, switch: u64) -> BTree
     graph.functions.values().flat_map(|function| follow(&kept, function, registers).0).collect()
 }
 
+/// What a register holds before each of certain instructions that are executed, by their addresses. Behind one of which `ends`
+/// says so nothing is executed.
+pub(crate) fn held(
+    graph: &Graph,
+    registers: Registers,
+    register: Register,
+    wanted: impl Fn(&Instruction) -> bool,
+    ends: impl Fn(&Form) -> bool,
+) -> BTreeMap<u64, Form> {
+    let kept = Kept::new(graph, registers, 0);
+    let stack = registers.stack_pointer();
+    let mut found: BTreeMap<u64, Form> = BTreeMap::new();
+    for function in graph.functions.values() {
+        // Whether control comes to the end of the block.
+        let execute = |block: &Block, state: &mut State, look: &mut dyn FnMut(u64, &Form)| {
+            for (number, instruction) in block.instructions.iter().enumerate() {
+                if wanted(instruction) {
+                    let form = &state.registers[usize::from(register.0)];
+                    look(instruction.address, form);
+                    if ends(form) {
+                        return false;
+                    }
+                }
+                state.step(&kept, block, number, stack);
+            }
+            true
+        };
+        let transfer = |index: usize, before: &State| {
+            let (block, mut state) = (&function.blocks[index], before.clone());
+            let goes_on = execute(block, &mut state, &mut |_, _| {});
+            block.edges.iter().filter(|_| goes_on).map(|edge| (edge.to, state.clone())).collect()
+        };
+        for (index, mut state) in forward((0, State::at_entry(registers)), transfer, State::join) {
+            execute(&function.blocks[index], &mut state, &mut |address, form| {
+                let joined = found.get(&address).map_or_else(|| form.clone(), |known| known.join(form));
+                found.insert(address, joined);
+            });
+        }
+    }
+    found
+}
+
 /// Forms of addresses that a function writes, where several blocks may stand for one instruction; and registers that it gives
 /// back.
 fn follow(kept: &Kept, function: &Function, registers: Registers) -> (BTreeMap<(u64, usize), Form>, Vec<bool>) {
     let stack = registers.stack_pointer();
-    let mut first = State { registers: registers.all().map(Form::Initial).collect(), slots: BTreeMap::new() };
-    first.registers[usize::from(stack.0)] = Form::Stack(0);
     let transfer = |index: usize, before: &State| {
         let (block, mut state) = (&function.blocks[index], before.clone());
         through(kept, block, &mut state, stack, |_, _, _| {});
         block.edges.iter().map(|edge| (edge.to, state.clone())).collect()
     };
-    let before = forward((0, first), transfer, State::join);
+    let before = forward((0, State::at_entry(registers)), transfer, State::join);
     let mut found: BTreeMap<(u64, usize), Form> = BTreeMap::new();
     let mut given: Vec<bool> = vec![function.returns; registers.all().count()];
     for (index, mut state) in before {
@@ -268,11 +324,7 @@ fn through(kept: &Kept, block: &Block, state: &mut State, stack: Register, mut w
         for (access, one) in instruction.accesses.iter().enumerate().filter(|(_, one)| one.write) {
             writes(instruction.address, access, state.address(&one.address));
         }
-        if number + 1 == block.instructions.len() && !block.calls.is_empty() {
-            state.call(kept, &block.calls, stack);
-        } else {
-            state.execute(instruction);
-        }
+        state.step(kept, block, number, stack);
     }
 }
 

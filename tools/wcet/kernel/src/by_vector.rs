@@ -30,19 +30,11 @@ const AMONG: [u64; 2] = [2, 4];
 /// Of each interrupt that has a response, in the order of vectors.
 pub fn by_vector(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<ByVector> {
     let Some(order) = Order::with_end(kernel, regions) else { return Vec::new() };
-    let waits: Vec<(u64, Waits<'_>)> = match &kernel.locks {
-        Some(locks) => {
-            let sections = Sections::new(locks, regions).ok();
-            let among = AMONG.into_iter().filter(|among| *among <= locks.processors);
-            let waits = |among| Some((among, Waits::new(sections.as_ref()?, regions, among)?));
-            among.filter_map(waits).collect()
-        }
-        None => Vec::new(),
-    };
+    let waits = waits_among(kernel, regions, &AMONG);
     let mut found = Vec::new();
     for (number, interrupt) in kernel.description.vectors.interrupts.iter().enumerate() {
         let handler = handler(&order, kernel, interrupt);
-        let question = Question { interrupt: Some(number), handler: &handler };
+        let question = Question { interrupt: Some(number), handler: &handler, within: None };
         let Some(response) = order.response(&question) else { continue };
         let wait = |(among, waits): &(u64, Waits<'_>)| Some((*among, order.costliest(waits, &question)?.cycles()));
         let waits: BTreeMap<u64, u64> = waits.iter().filter_map(wait).collect();
@@ -58,6 +50,14 @@ pub fn by_vector(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<ByVector> {
     }
     found.sort_by_key(|one| one.vector);
     found
+}
+
+/// Waits for locks among so many processors, for each number for which the kernel is made and it is known.
+pub(crate) fn waits_among<'a>(kernel: &Kernel<'_>, regions: &'a [Analysed], among: &[u64]) -> Vec<(u64, Waits<'a>)> {
+    let Some(locks) = &kernel.locks else { return Vec::new() };
+    let Ok(sections) = Sections::new(locks, regions) else { return Vec::new() };
+    let among = among.iter().filter(|among| **among <= locks.processors);
+    among.filter_map(|among| Some((*among, Waits::new(&sections, regions, *among)?))).collect()
 }
 
 /// Anyone, if it is not known where one of its calls waits.

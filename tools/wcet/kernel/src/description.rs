@@ -65,7 +65,7 @@ pub struct Stated {
 }
 
 /// System calls, each of which is a region of its own.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calls {
     /// The handler of system calls, and the object from which its first block reads the number.
@@ -79,6 +79,25 @@ pub struct Calls {
     /// Names in lower case, with the numbers; those of the header come to them.
     #[serde(default)]
     pub numbers: BTreeMap<String, u64>,
+    /// The table of calls in the description's folder: which of them do not come back is read there.
+    #[serde(default)]
+    pub table: Option<String>,
+    /// Numbers of calls behind which the caller executes nothing; those of the table come to them.
+    #[serde(default)]
+    pub never_return: BTreeSet<u64>,
+}
+
+/// Of the table of calls, what is used here.
+#[derive(Deserialize)]
+struct CallTable {
+    call: Vec<CallRow>,
+}
+
+#[derive(Deserialize)]
+struct CallRow {
+    number: u64,
+    #[serde(default)]
+    never_returns: bool,
 }
 
 impl Calls {
@@ -91,6 +110,19 @@ impl Calls {
             Some((name.to_lowercase(), number.trim_end_matches(['u', 'l', 'U', 'L']).parse().ok()?))
         };
         self.numbers.extend(header.lines().filter_map(call));
+    }
+
+    fn read_table(&mut self, table: &str) -> Result<(), String> {
+        let table: CallTable = toml::from_str(table).map_err(|error| error.to_string())?;
+        let ends = table.call.iter().filter(|call| call.never_returns);
+        self.never_return.extend(ends.map(|call| call.number));
+        Ok(())
+    }
+
+    /// The name of a number in lower case, or the number itself.
+    pub fn name(&self, number: u64) -> String {
+        let named = self.numbers.iter().find(|(_, one)| **one == number);
+        named.map_or_else(|| number.to_string(), |(name, _)| name.clone())
     }
 
     /// The numbers that stand for no call, first and last of each stretch.
@@ -250,6 +282,9 @@ pub struct Interrupt {
     /// Unless that is said, a handler may wait anywhere.
     #[serde(default)]
     pub wakes: Option<Vec<String>>,
+    /// Budgets of threads end and are renewed by it, so that any thread may go on behind it.
+    #[serde(default)]
+    pub alarms: bool,
 }
 
 impl Interrupt {
@@ -448,6 +483,12 @@ impl Description {
                     .map_err(|cause| unreadable(format!("{}: {cause}", header.display())))?;
                 calls.read(&text);
             }
+            if let Some(name) = &calls.table {
+                let table = path.with_file_name(name);
+                let wrong = |cause: String| unreadable(format!("{}: {cause}", table.display()));
+                let text = std::fs::read_to_string(&table).map_err(|cause| wrong(cause.to_string()))?;
+                calls.read_table(&text).map_err(wrong)?;
+            }
         }
         if let Some(locks) = &mut description.locks {
             let mut headers = String::new();
@@ -517,7 +558,14 @@ mod tests {
             header: None,
             prefix: "SYS_".to_string(),
             numbers: BTreeMap::new(),
+            table: None,
+            never_return: BTreeSet::new(),
         };
+        calls
+            .read_table("[[call]]\nnumber = 13\nname = 'SYS_END'\nnever_returns = true\n[[call]]\nnumber = 2\n")
+            .unwrap();
+        assert_eq!(calls.never_return, BTreeSet::from([13]));
+        assert!(calls.read_table("[[call]]\nname = 'SYS_END'\n").is_err());
         calls.read(
             "#define SYS_NULL 0u\n#define SYS_MEM_MAP 2u   /* address */\n#define ERR_NONE 7u\n#define SYS_OF(x) (x)\n",
         );

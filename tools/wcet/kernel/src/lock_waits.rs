@@ -262,7 +262,7 @@ impl Costs for Waits<'_> {
 /// The waits of all that a response is made of; None if there is no response.
 fn of_response(kernel: &Kernel<'_>, sections: &Sections, regions: &[Analysed], processors: u64) -> Option<u64> {
     let order = Order::with_end(kernel, regions)?;
-    let question = Question { interrupt: None, handler: &Handler::Any };
+    let question = Question { interrupt: None, handler: &Handler::Any, within: None };
     Some(order.costliest(&Waits::new(sections, regions, processors)?, &question)?.cycles())
 }
 

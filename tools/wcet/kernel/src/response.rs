@@ -114,6 +114,8 @@ pub enum Handler {
 pub(crate) struct Question<'a> {
     pub interrupt: Option<usize>,
     pub handler: &'a Handler,
+    /// The regions that the processor can be in; any if that is not said.
+    pub within: Option<&'a BTreeSet<usize>>,
 }
 
 /// What follows what.
@@ -335,7 +337,7 @@ pub fn endless(kernel: &Kernel<'_>, regions: &[Analysed]) -> BTreeSet<String> {
 
 /// The response to any interrupt, for any thread; None if a region that counts has no bound, or there is no end to them.
 pub fn response(kernel: &Kernel<'_>, regions: &[Analysed]) -> Option<Response> {
-    Order::with_end(kernel, regions)?.response(&Question { interrupt: None, handler: &Handler::Any })
+    Order::with_end(kernel, regions)?.response(&Question { interrupt: None, handler: &Handler::Any, within: None })
 }
 
 impl Order<'_> {
@@ -347,7 +349,8 @@ impl Order<'_> {
     pub fn costliest(&self, costs: &dyn Costs, question: &Question<'_>) -> Option<Response> {
         let longest = |runs: Vec<Option<Run>>| runs.into_iter().collect::<Option<Vec<Run>>>()?.into_iter().max();
         let alone = |number: usize| Some((costs.all(number)?, vec![number]));
-        let resumed = longest(self.resumed().map(alone).collect())?;
+        let within = |number: &usize| question.within.is_none_or(|within| within.contains(number));
+        let resumed = longest(self.resumed().filter(within).map(alone).collect())?;
         let to_switch = |number: usize, cycles: Option<u64>| {
             let (mut cycles, mut run) = (cycles?, vec![number]);
             if self.switches(number).is_some() {
@@ -365,7 +368,7 @@ impl Order<'_> {
             }
             Some(longest)
         };
-        let (closed_cycles, closed) = longest((0..self.regions.len()).map(closed).collect())?;
+        let (closed_cycles, closed) = longest((0..self.regions.len()).filter(within).map(closed).collect())?;
         // One that waits while a window opens, or that ends the idle loop's wait, is served behind it.
         let serves = |number: &usize| {
             let region = &self.kernel.regions[*number];
@@ -389,7 +392,8 @@ impl Order<'_> {
             let (decision, rest) = after?;
             Some((cost.saturating_add(decision), [vec![number], rest].concat()))
         };
-        let (interrupt_cycles, served) = longest((0..self.regions.len()).filter(serves).map(serving).collect())?;
+        let (interrupt_cycles, served) =
+            longest((0..self.regions.len()).filter(within).filter(serves).map(serving).collect())?;
         let (served, decided) = (*served.first()?, served.get(1).copied());
         let reaches_user = self.reaches_user();
         let handles = |number: &usize| match question.handler {
@@ -397,7 +401,8 @@ impl Order<'_> {
             Handler::In(regions) => regions.contains(number),
             Handler::Any => true,
         };
-        let goes_on: Vec<usize> = self.resumed().filter(handles).filter(|number| reaches_user[*number]).collect();
+        let goes_on = self.resumed().filter(within).filter(handles);
+        let goes_on: Vec<usize> = goes_on.filter(|number| reaches_user[*number]).collect();
         let home = |number| self.path_to_user(costs, number, &reaches_user, &mut Vec::new()).ok().flatten();
         let straight = |number: &&usize| self.regions[**number].ways.contains(&Continuation::Out);
         let nothing = (0, Vec::new());
@@ -419,6 +424,22 @@ impl Order<'_> {
         })
     }
 
+    /// The regions behind one's windows and preemption points; None for one that is not known.
+    pub(crate) fn follows(&self, number: usize) -> impl Iterator<Item = Option<usize>> + '_ {
+        self.behind[number].iter().map(|(_, next)| *next)
+    }
+
+    /// The regions in which a thread goes on that has switched to another at this place; None if there is none, though it
+    /// does not end there.
+    pub(crate) fn resumed_at(&self, returning: &Returning<'_>, place: &Chain) -> Option<Vec<usize>> {
+        let mut place = place.clone();
+        let (function, _) = place.pop()?;
+        let place = returning.shorten(&crate::call_chains::behind(&self.kernel.graph, &place, function)?);
+        let goes_on = self.resumed().filter(|one| ends_with(self.kernel, &self.kernel.regions[*one].chain, &place));
+        let goes_on: Vec<usize> = goes_on.collect();
+        (!goes_on.is_empty()).then_some(goes_on)
+    }
+
     /// Regions in which threads go on that wait in a system call, wherever in it they wait; None if one is not known.
     pub fn waiting_in(&self, call: u64) -> Option<BTreeSet<usize>> {
         let begins = |number: &usize| self.kernel.regions[*number].numbers == Some((call, call));
@@ -435,14 +456,7 @@ impl Order<'_> {
                 if !place.iter().all(|(function, _)| waits(function)) {
                     continue;
                 }
-                let mut place = place.clone();
-                let (function, _) = place.pop()?;
-                let place = returning.shorten(&crate::call_chains::behind(&self.kernel.graph, &place, function)?);
-                let goes_on: Vec<usize> =
-                    self.resumed().filter(|one| self.kernel.regions[*one].chain.ends_with(&place)).collect();
-                if goes_on.is_empty() {
-                    return None;
-                }
+                let goes_on = self.resumed_at(&returning, place)?;
                 found.extend(goes_on);
             }
             for (_, next) in &self.behind[number] {

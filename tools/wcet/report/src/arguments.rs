@@ -54,6 +54,10 @@ pub struct BoundOptions {
     /// Bound a kernel from every entry and preemption point to the next; without FILE the one that `ashlar build` makes.
     #[arg(long)]
     pub kernel: bool,
+    /// With --kernel: bound the responses on processors whose threads run these executables only, too: with the system calls
+    /// that they make. Repeatable.
+    #[arg(long = "program", value_name = "FILE", requires = "kernel")]
+    pub programs: Vec<PathBuf>,
     /// The worst response of each thread of this system that has a reservation, against its deadline: a description's path or
     /// name. Status 1 if one is missed. Bounds the kernel first.
     #[arg(long, value_name = "SYSTEM", conflicts_with_all = ["kernel", "file", "budget", "explain"])]

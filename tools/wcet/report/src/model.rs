@@ -6,7 +6,7 @@ mod explanation;
 mod kernel;
 
 pub use explanation::{ExplainedAccess, ExplainedContext, Explanation};
-pub use kernel::{Around, Lock, Region, ResponseLoop, VectorResponse};
+pub use kernel::{Around, Closed, ClosedProgram, Lock, Region, ResponseLoop, VectorResponse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +70,9 @@ pub struct Report {
     /// for a program.
     pub lock_wait_cycles: Option<u64>,
     pub lock_processors: Option<u64>,
+    /// Of a kernel: what `--program` asked for; else null.
+    #[serde(default)]
+    pub closed: Option<Closed>,
 }
 
 /// How the analysis ended.

@@ -4,6 +4,7 @@ use crate::verbs::kernel_bounds::{threads, KernelBounds};
 use output::Failure;
 use response::{respond, Thread};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use system::System;
 use trace::Names;
 
@@ -16,8 +17,14 @@ pub struct Bounds {
 }
 
 /// A cycle of the kernel's bounds allows one instruction: no processor of the model does more in a cycle.
-pub fn bounds(kernel: &KernelBounds, system: &System, cpus: u32, names: &Names) -> Result<Bounds, Failure> {
-    let latency = kernel.latency(u64::from(cpus))?;
+pub fn bounds(
+    kernel: &KernelBounds,
+    system: &System,
+    programs: Option<&[PathBuf]>,
+    cpus: u32,
+    names: &Names,
+) -> Result<Bounds, Failure> {
+    let latency = kernel.latency(u64::from(cpus), programs)?;
     let latency = latency.response.saturating_add(latency.waits);
     let threads = threads(system);
     let of = |threads: &[Thread]| -> BTreeMap<u32, u64> {

@@ -8,13 +8,13 @@ pub use bounds::Bounds;
 pub use measured::Measured;
 
 use super::files::{can_hold_a_file, write};
-use super::kernel_bounds::KernelBounds;
+use super::kernel_bounds::{programs, KernelBounds};
 use crate::cli::TraceOptions;
 use crate::results::TraceResult;
 use crate::verbs::awaited::Awaited;
 use bounds::bounds;
 use builder::machine::MachineOptions;
-use builder::{build_loaded, find_system, load_system, Built, KernelOptions, STEPS};
+use builder::{assets, build_loaded, find_system, load_system, Built, KernelOptions, STEPS};
 use consoles::view::Style;
 use consoles::{terminal, View};
 use emulator::{Event, Session};
@@ -50,7 +50,10 @@ pub fn trace(options: &TraceOptions, project: &Project, output: &Output) -> Resu
     let cpus = options.cpus.unwrap_or(built.system.cpus);
     let names = names(&built, &project)?;
     let bounds = match &kernel_bounds {
-        Some(kernel) => bounds(kernel, &built.system, cpus, &names)?,
+        Some(bounded) => {
+            let programs = programs(&built.system, &assets(&project, &kernel)?);
+            bounds(bounded, &built.system, programs.as_deref(), cpus, &names)?
+        }
         None => Bounds::default(),
     };
     let (mut recording, command) = Recording::new(&built, &machine, "trace")?;

@@ -99,3 +99,24 @@ pub struct Around {
     /// How often others are taken at most, by their kind.
     pub takes: BTreeMap<String, u64>,
 }
+
+/// Responses on processors whose threads run certain programs only.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Closed {
+    pub programs: Vec<ClosedProgram>,
+    /// To each interrupt for which these programs' threads may wait; null if the calls of one program are not known.
+    pub responses: Option<Vec<VectorResponse>>,
+}
+
+/// A program, and the system calls that its executable makes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClosedProgram {
+    pub file: String,
+    pub sha256: String,
+    /// Null if they are not known.
+    pub calls: Option<Vec<String>>,
+    /// Why they are not known.
+    pub reason: Option<String>,
+}

@@ -1,10 +1,11 @@
 //! The response to each interrupt: what its own service takes, and only the threads that wait for it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use wcet_binary::lift::Lifter;
 use wcet_binary::load::Program;
-use wcet_kernel::{whole, ByVector, Description, Error, Handler, Kernel, Kind, Whole};
+use wcet_kernel::{closed, whole, ByVector, Description, Error, Handler, Kernel, Kind, Whole};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/vectors")
@@ -142,5 +143,50 @@ fn threads_cannot_wait_in_a_call_that_does_not_exist() {
     with(&[], &text, |found| {
         let errors = found.err().expect("refused");
         assert_eq!(errors, [Error::NoCall { call: "dream".into(), interrupt: "slow".into() }]);
+    });
+}
+
+/// Where threads make some calls only, they go on in these alone, and no thread waits in others.
+#[test]
+fn a_closed_system_leaves_out_what_is_not_called() {
+    with(&[], &description(), |found| {
+        let (kernel, found) = found.expect("the description fits");
+        let of_calls = |calls: &[u64]| {
+            let calls: BTreeSet<u64> = calls.iter().copied().collect();
+            closed(kernel, &found.regions, &calls).expect("it is known where each region goes on")
+        };
+        let vectors = |all: &[ByVector]| all.iter().map(|one| one.vector).collect::<Vec<_>>();
+        let handler = |all: &[ByVector], vector: u64| {
+            all.iter().find(|one| one.vector == vector).expect("a response").response.handler_cycles
+        };
+        // `wait`, `sleep`, and numbers that stand for no call.
+        let (wait, sleep, others) = (of_calls(&[1]), of_calls(&[2]), of_calls(&[7]));
+        assert_eq!((vectors(&wait), vectors(&sleep)), (vec![1, 2, 4, 5], vec![2, 4, 5]));
+        assert_eq!(vectors(&others), [5]);
+        // Who waits in `wait` is home a hundred rounds before who waits in `sleep`, and one who does not sleep is no handler.
+        assert!(handler(&sleep, 2) >= handler(&wait, 2) + 2 * 100);
+        assert_eq!(handler(&wait, 2), handler(&wait, 1));
+        // All of them are the open system.
+        let all = of_calls(&[0, 1, 2, 3, 7]);
+        assert_eq!(vectors(&all), [1, 2, 4, 5]);
+        for one in &all {
+            assert_eq!(one.response, of(&found, one.vector).response);
+            assert!(sleep
+                .iter()
+                .filter(|less| less.vector == one.vector)
+                .all(|less| less.response.cycles() <= one.response.cycles()));
+        }
+    });
+}
+
+/// Behind an alarm any thread may go on, though none has called what waits for it.
+#[test]
+fn an_alarm_makes_any_thread_run() {
+    let text = description().replace("wakes = [\"wait\"]", "wakes = [\"wait\"], alarms = true");
+    with(&[], &text, |found| {
+        let (kernel, found) = found.expect("the description fits");
+        let sleep =
+            closed(kernel, &found.regions, &BTreeSet::from([2])).expect("it is known where each region goes on");
+        assert_eq!((sleep[0].vector, &sleep[0].handler), (1, &Handler::Any));
     });
 }
