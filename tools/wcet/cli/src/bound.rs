@@ -74,6 +74,7 @@ fn request(options: &ProgramOptions, errors: &mut Vec<Error>) -> Request {
     request.stated.devices = options.devices;
     request.stated.volatile.clone_from(&options.volatile);
     request.stated.stack.clone_from(&options.stack);
+    request.stated.registers.clone_from(&options.registers);
     request.stated.as_loaded = options.as_loaded;
     let unreadable = |path: &Path, cause: &InputError| {
         let message = format!("{} cannot be read: {cause}", path.display());

@@ -79,6 +79,7 @@ fn not_of_kernels(options: &BoundOptions) -> Vec<&'static str> {
         (program.devices, "--devices"),
         (!program.volatile.is_empty(), "--volatile"),
         (program.stack.is_some(), "--stack"),
+        (!program.registers.is_empty(), "--register"),
         (program.fixed_code, "--fixed-code"),
         (!stated.targets.is_empty(), "--targets"),
         (!stated.recursion.is_empty(), "--recursion"),

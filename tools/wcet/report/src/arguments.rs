@@ -192,6 +192,10 @@ pub struct ProgramOptions {
     /// Where the stack pointer stands at the entry. Otherwise the bound holds wherever the stack is.
     #[arg(long, value_name = "ADDRESS")]
     pub stack: Option<String>,
+    /// What a register holds at the entry: a number from the first to the last, as in a0=-0x80000000..0x7fffffff for an
+    /// argument of 32 bits on RV64, or RDI=0..99. Repeatable.
+    #[arg(long = "register", value_name = "NAME=FIRST..LAST", allow_hyphen_values = true)]
+    pub registers: Vec<String>,
     /// Nothing writes code, although it lies in writable memory.
     #[arg(long)]
     pub fixed_code: bool,

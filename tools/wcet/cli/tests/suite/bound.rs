@@ -97,6 +97,27 @@ fn a_bound_in_all_forms() {
     assert_eq!((sarif["version"].as_str(), &sarif["runs"][0]["results"]), (Some("2.1.0"), &Value::Array(Vec::new())));
 }
 
+/// An argument that is the loop's limit: with its range the loop ends, and what is stated is in the report.
+#[test]
+fn registers_at_the_entry_can_be_stated() {
+    let file = program("registers");
+    let loops = |range: &str| {
+        let output = timing(&["loops", &file, "--entry", "sum", "--register", range, "--format", "json"]);
+        let report = json(&output);
+        let bounds: Vec<Option<u64>> =
+            report["loops"].as_array().unwrap().iter().map(|found| found["bound"].as_u64()).collect();
+        (output.status.code(), bounds, report["assumptions"].to_string())
+    };
+    for (range, most) in [("r0=-5..20", 20), ("r0=7..0x20", 0x20)] {
+        let (status, bounds, assumptions) = loops(range);
+        assert_eq!(status, Some(0));
+        assert!(bounds.iter().all(|bound| (most..=most + 1).contains(&bound.unwrap())), "{range}: {bounds:?}");
+        assert!(assumptions.contains(&format!("at the entry a register holds {range}")), "{assumptions}");
+    }
+    let (status, _, _) = loops("r0=20..5");
+    assert_eq!(status, Some(2));
+}
+
 #[test]
 fn a_budget_is_a_gate() {
     let file = program("budget");

@@ -43,6 +43,17 @@ fn inference_is_never_below_what_is_measured() {
     assert!(loops > 120 && 100 * bounded >= 97 * loops && 100 * exact >= 80 * loops);
 }
 
+/// The calling convention of RV64 extends the sign of 32-bit arguments: loops that shift them end for that reason alone.
+#[test]
+fn arguments_of_32_bits_end_loops_on_rv64() {
+    for name in ["shifts", "division_steps"] {
+        let row = compare(&program(name), Target::RiscV64Speed, into(), Duration::from_secs(60)).unwrap();
+        assert!(row.faults().is_empty() && row.errors.is_empty(), "{row:?}");
+        assert_eq!(Sum::of([&row]).exact, row.loops.len(), "{row:?}");
+        assert!(row.bound.unwrap() >= row.observed.unwrap());
+    }
+}
+
 /// The whole analysis: a bound on cycles that is not below any run, and paths excluded that no run takes.
 #[test]
 fn a_bound_holds_and_knows_branches_that_exclude_each_other() {

@@ -21,6 +21,7 @@ mod budget;
 mod checking;
 mod code;
 mod describe;
+mod entry_registers;
 mod explain;
 mod faults;
 mod fixed_code;

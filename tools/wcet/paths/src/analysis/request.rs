@@ -54,6 +54,8 @@ pub struct Stated {
     pub devices: bool,
     /// Where the stack pointer stands at the entry.
     pub stack: Option<String>,
+    /// `NAME=FIRST..LAST`: what a register holds at the entry.
+    pub registers: Vec<String>,
     /// Code in writable memory is never written.
     pub fixed_code: bool,
     /// Name and text of a file of constraints on paths.
@@ -99,7 +101,7 @@ pub fn flow_options(program: &Program, stated: &Stated) -> Found<wcet_flow::Opti
     }
 }
 
-fn pair(text: &str) -> Found<(&str, &str)> {
+pub(crate) fn pair(text: &str) -> Found<(&str, &str)> {
     text.split_once('=').ok_or_else(|| {
         let message = format!("`{text}` is not of the form NAME=VALUE");
         vec![fault(Code::Statement, message, "write NAME=VALUE without spaces")]

@@ -14,6 +14,7 @@ use wcet_symbolic::{Frames, Setting, Sharing, SolverError};
 use wcet_values::{Shared, Values};
 
 use crate::analysis::code::Code;
+use crate::analysis::entry_registers::registers;
 use crate::analysis::faults::{self, fault, hex, Found};
 use crate::analysis::refining::{Clock, Refined};
 use crate::analysis::request::{self, Request};
@@ -164,6 +165,7 @@ impl Stages<'_, '_> {
         let stack = request.stated.stack.as_ref().map(|name| request::address(&program, name)).transpose()?;
         let known = wcet_values::Options {
             stack_pointer: stack.map(|at| (at, at)),
+            registers: registers(lifter.registers(), &request.stated.registers)?,
             memory_as_loaded: request.stated.as_loaded || entry == program.entry,
             shared: self.shared(),
             switches: options.switches.keys().copied().collect(),
@@ -173,6 +175,9 @@ impl Stages<'_, '_> {
         for (text, (first, last)) in request.stated.volatile.iter().zip(&self.volatile) {
             let text = format!("others write the memory from {} to {} ({text})", hex(*first), hex(*last));
             self.report.assumptions.push(assumption("stated", &text));
+        }
+        for text in &request.stated.registers {
+            self.report.assumptions.push(assumption("stated", &format!("at the entry a register holds {text}")));
         }
         if !self.volatile.is_empty() {
             self.report
