@@ -38,6 +38,14 @@ const MOST: u64 = 100_000;
 /// Programs that are tried for one that ends.
 const TRIES: u64 = 50;
 
+/// How the names of generated programs begin.
+const NAME: &str = "adversarial-";
+
+/// Whether a program of this name was generated.
+pub fn is_generated(name: &str) -> bool {
+    name.starts_with(NAME)
+}
+
 /// The program of `seed` for `target`, compiled in `into`: the first of those that the seed gives that ends.
 pub fn program(seed: u64, target: Target, into: &Path) -> Result<Program, Error> {
     for variant in 0..TRIES {
@@ -74,7 +82,7 @@ pub fn text(seed: u64, variant: u64, target: Target) -> String {
 }
 
 fn write(seed: u64, variant: u64, target: Target, into: &Path) -> Result<Program, Error> {
-    let name = format!("adversarial-{seed:016x}");
+    let name = format!("{NAME}{seed:016x}");
     let source: PathBuf = into.join(format!("{name}.{}.c", target.name()));
     std::fs::write(&source, text(seed, variant, target))
         .map_err(|cause| Error::Read { path: source.clone(), cause })?;

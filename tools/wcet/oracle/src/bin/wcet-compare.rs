@@ -99,6 +99,9 @@ fn told(files: &[PathBuf]) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
     Ok(rows)
 }
 
+/// Generated programs for each instruction set that are on the page.
+const ON_THE_PAGE: usize = 500;
+
 /// What is measured and analysed.
 enum Subject {
     OfTheSet(Program),
@@ -134,17 +137,24 @@ impl std::fmt::Display for Subject {
 
 fn work(cli: &Cli) -> Result<Vec<(Subject, Target)>, Box<dyn std::error::Error>> {
     if let Some(count) = cli.adversarial {
-        let seeds = (0..count as u64).map(|number| campaign::item_seed(cli.seed, number));
-        let wanted = |target: &Target| cli.target.as_ref().is_none_or(|one| one == target.name());
-        let all: &[Target] = if cli.core { &[Target::RiscV32Core] } else { &adversarial::TARGETS };
-        let each = |seed| all.iter().copied().filter(wanted).map(move |target| (Subject::Generated(seed), target));
-        return Ok(seeds.flat_map(each).collect());
+        return Ok(generated(cli, count));
     }
     let wanted = programs()?.into_iter().filter(|one| cli.programs.is_empty() || cli.programs.contains(&one.name));
     let all: &[Target] = if cli.core { &[Target::RiscV32Core] } else { &Target::ALL };
     let targets = || all.iter().copied().filter(|target| cli.target.as_ref().is_none_or(|one| one == target.name()));
     let each = |program: Program| targets().map(move |target| (Subject::OfTheSet(program.clone()), target)).collect();
-    Ok(wanted.flat_map::<Vec<_>, _>(each).collect())
+    let of_the_set = wanted.flat_map::<Vec<_>, _>(each);
+    let generated = if cli.page { generated(cli, ON_THE_PAGE) } else { Vec::new() };
+    Ok(of_the_set.chain(generated).collect())
+}
+
+/// Generated programs, so many for each instruction set.
+fn generated(cli: &Cli, count: usize) -> Vec<(Subject, Target)> {
+    let seeds = (0..count as u64).map(|number| campaign::item_seed(cli.seed, number));
+    let wanted = |target: &Target| cli.target.as_ref().is_none_or(|one| one == target.name());
+    let all: &[Target] = if cli.core { &[Target::RiscV32Core] } else { &adversarial::TARGETS };
+    let each = |seed| all.iter().copied().filter(wanted).map(move |target| (Subject::Generated(seed), target));
+    seeds.flat_map(each).collect()
 }
 
 fn measured(cli: &Cli) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
