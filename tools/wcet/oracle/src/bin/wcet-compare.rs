@@ -12,6 +12,7 @@ use wcet_oracle::adversarial;
 use wcet_oracle::compare::{compare, page, record, Row, Sum};
 use wcet_oracle::measure::build::Target;
 use wcet_oracle::measure::set::{programs, Program};
+use wcet_oracle::measure::Error::Refused;
 
 /// Measures and bounds the programs of tests/wcet, and holds one against the other
 #[derive(Parser)]
@@ -120,7 +121,13 @@ impl Subject {
                         cause,
                     }
                 })?;
-                compare(&program, target, into, timeout)
+                match compare(&program, target, into, timeout) {
+                    // Its control flow is not known: so it has no loops to count, and no bound that could be wrong.
+                    Err(wcet_oracle::compare::Error::Measure { cause: cause @ Refused(_), .. }) => {
+                        Ok(Row::refused(&program, target, cause.to_string()))
+                    }
+                    row => row,
+                }
             }
         }
     }

@@ -82,6 +82,27 @@ pub struct Row {
 }
 
 impl Row {
+    /// Of a program whose control flow the analysis refuses, for this reason.
+    pub fn refused(program: &Program, target: Target, reason: String) -> Row {
+        Row {
+            program: program.name.clone(),
+            about: program.about.clone(),
+            target: target.name().to_string(),
+            split: None,
+            loops: Vec::new(),
+            observed: None,
+            bound: None,
+            bound_without: None,
+            infeasible: 0,
+            largest: 0,
+            necessity: None,
+            conflict: None,
+            errors: vec![reason],
+            broken: Vec::new(),
+            seconds: 0.0,
+        }
+    }
+
     /// Bounds that are wrong.
     pub fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
