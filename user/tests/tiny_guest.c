@@ -9,7 +9,9 @@
 #include "ashlar/syscall.h"
 #include "real_mode_guest.h"
 
-#define SPARE_GPA 0x9000ul /* mapped late */
+#define SPARE_GPA 0x9000ul     /* mapped late */
+#define FAR_GPA 0x1000000000ul /* no table of the guest's leads there */
+#define UNMAPPED_ADDRESS 0x70000000ul
 #define VECTOR_EXTERNAL 0x20u
 #define VECTOR_UNDEFINED 6u
 #define MILLISECOND 1000000ul
@@ -201,6 +203,19 @@ static void instructions(void)
     passed();
 }
 
+/* What is refused makes no tables, either. */
+static void refused_memory(void)
+{
+    uint64_t used = 0, after = 0, quota = 0;
+
+    require(sys_quota(&used, &quota));
+    if (sys_vm_map(vm, FAR_GPA, UNMAPPED_ADDRESS, 1, PROT_READ) != ERR_BAD_ADDRESS) {
+        panic("a page that is not there was given to the guest\n");
+    }
+    require(sys_quota(&after, &quota));
+    expect_word(after, used);
+}
+
 static void nested_memory(void)
 {
     uint64_t page = MEMORY_ADDRESS + MEMORY_PAGES * PAGE_SIZE;
@@ -363,6 +378,7 @@ int main(void)
     bell = env_slot("notification.bell");
     set_up();
     instructions();
+    refused_memory();
     nested_memory();
     events();
     registers();
