@@ -34,22 +34,36 @@ pub fn by_vector(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<ByVector> {
     let mut found = Vec::new();
     for (number, interrupt) in kernel.description.vectors.interrupts.iter().enumerate() {
         let handler = handler(&order, kernel, interrupt);
-        let question = Question { interrupt: Some(number), handler: &handler, within: None };
-        let Some(response) = order.response(&question) else { continue };
-        let wait = |(among, waits): &(u64, Waits<'_>)| Some((*among, order.costliest(waits, &question)?.cycles()));
-        let waits: BTreeMap<u64, u64> = waits.iter().filter_map(wait).collect();
-        let calls = interrupt.wakes.clone().filter(|_| handler != Handler::Any);
-        found.extend(interrupt.vectors().map(|vector| ByVector {
-            vector,
-            name: interrupt.name_of(vector),
-            handler: handler.clone(),
-            calls: calls.clone(),
-            response: response.clone(),
-            waits: waits.clone(),
-        }));
+        found.extend(of_interrupt(&order, interrupt, number, handler, None, &waits).unwrap_or_default());
     }
     found.sort_by_key(|one| one.vector);
     found
+}
+
+/// Of each vector of an interrupt, for these handlers: on a processor that can be in any region, or in those `within`. None if there
+/// is no response.
+pub(crate) fn of_interrupt(
+    order: &Order<'_>,
+    interrupt: &Interrupt,
+    number: usize,
+    handler: Handler,
+    within: Option<&BTreeSet<usize>>,
+    waits: &[(u64, Waits<'_>)],
+) -> Option<Vec<ByVector>> {
+    let question = Question { interrupt: Some(number), handler: &handler, within };
+    let response = order.response(&question)?;
+    let wait = |(among, waits): &(u64, Waits<'_>)| Some((*among, order.costliest(waits, &question)?.cycles()));
+    let waits: BTreeMap<u64, u64> = waits.iter().filter_map(wait).collect();
+    let calls = interrupt.wakes.clone().filter(|_| handler != Handler::Any);
+    let one = |vector| ByVector {
+        vector,
+        name: interrupt.name_of(vector),
+        handler: handler.clone(),
+        calls: calls.clone(),
+        response: response.clone(),
+        waits: waits.clone(),
+    };
+    Some(interrupt.vectors().map(one).collect())
 }
 
 /// Waits for locks among so many processors, for each number for which the kernel is made and it is known.

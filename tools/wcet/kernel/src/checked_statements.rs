@@ -1,7 +1,8 @@
 //! The texts of the statements that `timing observe` checks against runs of the kernel. That no run contradicts one is a test,
 //! not a proof.
 
-use crate::description::{Calls, Description, Device, Imported, Memory, Own, Switch, Wait, Whom};
+use crate::described_calls::Calls;
+use crate::description::{Description, Device, Imported, Memory, Own, Switch, Wait, Whom};
 
 pub const NO_LINE_CROSSED: &str = "no access crosses a line that is no longer than one";
 pub const VECTOR_STATE: &str = "the vector state that is saved and restored is that of x87, SSE and AVX: 832 bytes";

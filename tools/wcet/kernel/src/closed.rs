@@ -4,16 +4,15 @@
 //! region goes on: behind windows and preemption points, and where a thread goes on that has switched away there. What other
 //! processors do is not restricted: they hold any lock as long as any region does.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::bound::Analysed;
-use crate::by_vector::{waits_among, ByVector};
+use crate::by_vector::{of_interrupt, waits_among, ByVector};
 use crate::continuations::Continuation;
 use crate::description::Interrupt;
 use crate::kernel::Kernel;
-use crate::lock_waits::Waits;
 use crate::regions::Kind;
-use crate::response::{Handler, Order, Question};
+use crate::response::{Handler, Order};
 use crate::returns::Returning;
 
 /// Numbers of processors among which waits are told, up to that for which the kernel is made.
@@ -28,19 +27,7 @@ pub fn closed(kernel: &Kernel<'_>, regions: &[Analysed], calls: &BTreeSet<u64>) 
     let mut found = Vec::new();
     for (number, interrupt) in kernel.description.vectors.interrupts.iter().enumerate() {
         let Some(handler) = handler(&order, kernel, interrupt, calls)? else { continue };
-        let question = Question { interrupt: Some(number), handler: &handler, within: Some(&within) };
-        let response = order.response(&question)?;
-        let wait = |(among, waits): &(u64, Waits<'_>)| Some((*among, order.costliest(waits, &question)?.cycles()));
-        let waits: BTreeMap<u64, u64> = waits.iter().filter_map(wait).collect();
-        let names = interrupt.wakes.clone().filter(|_| handler != Handler::Any);
-        found.extend(interrupt.vectors().map(|vector| ByVector {
-            vector,
-            name: interrupt.name_of(vector),
-            handler: handler.clone(),
-            calls: names.clone(),
-            response: response.clone(),
-            waits: waits.clone(),
-        }));
+        found.extend(of_interrupt(&order, interrupt, number, handler, Some(&within), &waits)?);
     }
     found.sort_by_key(|one| one.vector);
     Some(found)

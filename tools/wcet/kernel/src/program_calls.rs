@@ -10,7 +10,7 @@ use wcet_binary::load::Program;
 
 use crate::base_address::Form;
 use crate::base_address_analysis::held;
-use crate::description::Calls;
+use crate::described_calls::Calls;
 
 /// The register that holds a call's number.
 const NUMBER: &str = "RAX";

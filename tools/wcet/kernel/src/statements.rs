@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::bound::Analysed;
 use crate::checked_statements::{NO_LINE_CROSSED, VECTOR_STATE};
-use crate::description::{Calls, Imported, Interrupt, Memory, Own, Whom, Woken};
+use crate::described_calls::Calls;
+use crate::description::{Imported, Interrupt, Memory, Own, Whom, Woken};
 use crate::kernel::Kernel;
 use crate::loops::Means;
 
