@@ -30,8 +30,8 @@ uint32_t npt_prepare(uint32_t vm, uint64_t gpa, uint32_t p, uint32_t missing);
 
 /* Maps the guest page at gpa to frame. Requires: frame < NUM_FRAME is owned by the map's process and stays so until
  * the map is destroyed. Returns, on errors with nothing changed: STATUS_OK; ERR_BAD_STATE (no map, or a table is missing);
- * ERR_BAD_ADDRESS (gpa is not page aligned or not below NPT_ADDRESS_END); ERR_BAD_ARGUMENT (prot is not PROT_READ with any of PROT_WRITE, PROT_EXEC);
- * ERR_ALREADY_MAPPED. */
+ * ERR_BAD_ADDRESS (gpa is not page aligned or not below NPT_ADDRESS_END); ERR_BAD_ARGUMENT (prot is not PROT_READ with any
+ * of PROT_WRITE, PROT_EXEC); ERR_ALREADY_MAPPED. */
 uint32_t npt_map(uint32_t vm, uint64_t gpa, uint32_t frame, uint32_t prot);
 
 /* Unmaps the guest page at gpa; the guest's translation is gone at its next entry at the latest. Tables are kept for

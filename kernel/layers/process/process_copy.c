@@ -80,8 +80,9 @@ static uint32_t process_make_spare(uint32_t p)
 #define COPY_FILL 3u
 #define COPY_MAP 4u
 
-/* The next step of p's copy of the first `words` words of frame source for `reader`. Requires: this CPU builds p. Of a source the same number of words is copied each time: a page of the image by its segment,
- * which is loaded page by page; a page of a process whole. */
+/* The next step of p's copy of the first `words` words of frame source for `reader`, to an address that lacks no table. Requires:
+ * this CPU builds p. Of a source the same number of words is copied each time: a page of the image by its segment, which is loaded
+ * page by page; a page of a process whole. */
 static uint32_t process_copy_stage(uint32_t p, uint64_t vaddr, uint32_t source, uint32_t reader, uint32_t words)
 {
     uint32_t filled = process_copy[p].pieces * COPY_PIECE_WORDS;

@@ -100,8 +100,8 @@ uint32_t process_start(uint32_t p, uint64_t entry, uint64_t stack, uint64_t argu
     return status;
 }
 
-/* One step: makes a table for the message page of thread t, number index of p; maps the page; or gives it to t. Returns STATUS_RESTART, also if another
- * thread makes it; ERR_QUOTA; ERR_NO_MEMORY. Requires: no lock held. */
+/* One step: makes a table for the message page of thread t, number index of p; maps the page; or gives it to t. Returns
+ * STATUS_RESTART, also if another thread makes it; ERR_QUOTA; ERR_NO_MEMORY. Requires: no lock held. */
 static uint32_t process_message_page(uint32_t p, uint32_t index, uint32_t t)
 {
     uint64_t vaddr = MESSAGE_VADDR + (uint64_t)index * 4096ul;
