@@ -23,6 +23,9 @@ pub struct ThreadTime {
     pub lends_to: Vec<usize>,
 }
 
+/// What the first thread of each process is called among its threads.
+pub(crate) const FIRST_THREAD: &str = "main";
+
 impl System {
     /// All threads, those that are started at run time among them.
     pub fn threads(&self) -> Vec<ThreadTime> {

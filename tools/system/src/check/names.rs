@@ -5,6 +5,7 @@ use crate::codes::Code;
 use crate::description::{Description, Machine, Name};
 use crate::read::{is_name, Document, Field, TableData};
 use crate::schema::{Kind, Object};
+use crate::threads::FIRST_THREAD;
 use crate::Assets;
 use diagnostics::{suggest, Diagnostic, Report};
 use std::collections::HashMap;
@@ -24,6 +25,7 @@ pub fn check(
     machine_interrupts(&known, report);
     processes_once(description, report);
     reserved_console(description, report);
+    reserved_threads(description, report);
     file_name(description, report);
 }
 
@@ -184,6 +186,25 @@ fn reserved_console(description: &Description, report: &mut Report) {
             &console.name.span,
             "this name",
         ));
+    }
+}
+
+/// A process's first thread has no table of its own, so one that is written for it makes another thread.
+fn reserved_threads(description: &Description, report: &mut Report) {
+    for process in &description.processes {
+        for thread in process.threads.iter().filter(|thread| thread.name.value == FIRST_THREAD) {
+            let message =
+                format!("`{FIRST_THREAD}` is the first thread of `{}`, which is there already", process.name.value);
+            let remedy = format!(
+                "write its keys in [process.{}], or choose another name for a further thread",
+                process.name.value
+            );
+            report.push(Diagnostic::new(Code::BadName, message, remedy).at(
+                &description.source,
+                &thread.name.span,
+                "this name",
+            ));
+        }
     }
 }
 

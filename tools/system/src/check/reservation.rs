@@ -2,6 +2,7 @@
 
 use crate::codes::Code;
 use crate::description::{Description, Process, Reservation, Time};
+use crate::threads::FIRST_THREAD;
 use diagnostics::units::show_duration;
 use diagnostics::{Diagnostic, Report, Spanned};
 use std::collections::BTreeMap;
@@ -69,7 +70,7 @@ fn fits(description: &Description, name: &Spanned<String>, time: &Time, report: 
 /// The process's keys cannot hold for several threads of one CPU: each spends a reservation of its own.
 fn one_thread_each(description: &Description, process: &Process, report: &mut Report) {
     let Some(budget) = &process.time.budget else { return };
-    let mut threads: BTreeMap<u64, Vec<&str>> = BTreeMap::from([(process.cpu.value, vec!["main"])]);
+    let mut threads: BTreeMap<u64, Vec<&str>> = BTreeMap::from([(process.cpu.value, vec![FIRST_THREAD])]);
     for thread in process.threads.iter().filter(|thread| !thread.time.is_written()) {
         threads.entry(thread.cpu.value).or_default().push(&thread.name.value);
     }

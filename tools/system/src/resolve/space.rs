@@ -9,6 +9,7 @@ use crate::environment::Environment;
 use crate::file::path_of;
 use crate::layout::*;
 use crate::memory::{self, mapped_files, pages, Allotment};
+use crate::threads::FIRST_THREAD;
 
 /// Process `index` of the description, with its parts.
 pub(super) fn process(
@@ -44,7 +45,7 @@ pub(super) fn process(
 
 fn threads(ids: &Ids, index: u32, process: &Process) -> Vec<Thread> {
     let first = ids.first_thread(index);
-    let main = ("main", process.priority);
+    let main = (FIRST_THREAD, process.priority);
     let others = process.threads.iter().map(|thread| (thread.name.value.as_str(), thread.priority));
     std::iter::once(main)
         .chain(others)

@@ -238,7 +238,8 @@ const THREADS: &[KeySpec] = &[optional(
     "thread",
     Kind::Tables(&THREAD),
     "only the first thread",
-    "Further threads: `[process.NAME.thread.THREAD]`. The program finds their indices as `thread.THREAD`.",
+    "Further threads: `[process.NAME.thread.THREAD]`. The program finds their indices as `thread.THREAD`. The first \
+     thread is called `main` and has no such table: its keys are those of the process.",
 )];
 
 const PROCESS: TableSpec = TableSpec {

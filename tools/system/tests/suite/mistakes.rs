@@ -142,3 +142,11 @@ fn devices_and_directories_are_refused_at_once() {
         assert!(code == "ASH-S033" && message.contains(what), "{message}");
     }
 }
+
+#[test]
+fn the_first_thread_has_no_table_of_its_own() {
+    let (code, line, message, remedy) = key("thread.main = { priority = 200 }");
+    assert_eq!((code, line), ("ASH-S009", 7), "{message}");
+    assert!(message.contains("first thread of `a`"), "{message}");
+    assert!(remedy.contains("[process.a]"), "{remedy}");
+}
