@@ -225,6 +225,10 @@ Ltac locals_simpl :=
              change (@insert nat Z (list Z) _ x v l) with l'
          end.
 
+(** The same, where the list of locals came out of an invariant or was named. *)
+Ltac locals_plain := repeat match goal with |- context [@insert nat Z locals ?i ?x ?v ?l] =>
+  let l' := eval cbn [insert list_insert] in (@insert nat Z (list Z) list_insert x v l) in change (@insert nat Z locals i x v l) with l' end.
+
 (** One statement. Loops and calls are left to the proof; a condition stays as the comparison that it is. *)
 Ltac step :=
   lazymatch goal with

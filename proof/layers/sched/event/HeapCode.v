@@ -6,8 +6,6 @@ Notation heap_cell f cpu p := (field_cell "sched_heap" (cpu * SCHED_HEAP_PLACES 
 Notation event_cell f e := (field_cell "sched_event" e f).
 
 (** As [step], where the list of locals came out of an invariant or was named. *)
-Ltac locals_plain := repeat match goal with |- context [@insert nat Z locals ?i ?x ?v ?l] =>
-  let l' := eval cbn [insert list_insert] in (@insert nat Z (list Z) list_insert x v l) in change (@insert nat Z locals i x v l) with l' end.
 Ltac walk := step; locals_plain.
 
 (** What the cells of a CPU's heap contain; [mine]: the events of its threads. *)

@@ -6,7 +6,7 @@
 
     Proved of any client whose threads call nothing but [yield]: it never goes wrong on the machine of threads; at each switch,
     the queues are as [sched_ok] says for the thread that comes; and each call returns, whenever the CPU is handed back. *)
-From Ashlar Require Export machine.threads.SwitchRule machine.threads.Apart layers.sched.ready.ReadyCode layers.sched.pick.NoFailure layers.thread.Records.
+From Ashlar Require Export machine.threads.SwitchRule machine.threads.OwnCells layers.sched.ready.ReadyCode layers.sched.pick.NoFailure layers.thread.Records.
 From Ashlar Require Import calculus.logs.Soundness lang.logic.Domain.
 From stdpp Require Import fin_map_dom.
 Local Opaque gmap_lookup gmap_partial_alter.
@@ -26,9 +26,6 @@ Proof.
   - destruct st; repeat case_match; try done; unfold return_to in Hn; repeat case_match; by simplify_eq.
   - destruct k; by simplify_eq.
 Qed.
-
-Lemma dom_union_elem (e m : mem) x : x ∈@{gset cell} dom (e ∪ m) <-> is_Some (e !! x) \/ is_Some (m !! x).
-Proof. etransitivity; [apply (elem_of_dom (M := gmap cell) (D := gset cell))|apply lookup_union_is_Some]. Qed.
 
 Section yield.
   Context (kernel_entry : Z -> Z) (C : client) (exported : string -> bool) (M : module).
@@ -68,30 +65,8 @@ Section yield.
     exists s dr, d = current_is c t ∪ dr /\ current_is c t ##ₘ dr /\ ready_rep (Z.of_nat c) s dr /\
       sched_ok (Z.of_nat c) (Some (Z.of_nat t)) s /\ own_threads c s /\ NUM_CPU <= Z.of_nat t /\
       exactly (fun x => cell_of_cpu c x = true) d.
-  (** What a thread may have besides. *)
-  Definition mine (c : nat) (m : mem) : Prop := forall x v, m !! x = Some v -> cell_of_cpu c x = false /\ parked x = true.
 
-  Lemma mine_disjoint c (d m : mem) : exactly (fun x => cell_of_cpu c x = true) d -> mine c m -> d ##ₘ m.
-  Proof using.
-    intros Hd Hm. apply map_disjoint_spec. intros x v w Hv [Hw _]%Hm. assert (cell_of_cpu c x = true) by (apply Hd; by eexists). congruence.
-  Qed.
-  Lemma mine_split c to (d m : mem) : exactly (fun x => cell_of_cpu c x = true) d -> mine c m -> bd_split X c to (d ∪ m) = Some (d, m).
-  Proof using. intros Hd Hm. apply cell_baton_parts; [|exact Hm]. intros x v Hx. apply Hd. by eexists. Qed.
-  (** The CPU's cells are those that are there besides a thread's own. *)
-  Lemma exactly_rest c (d0 d m : mem) : exactly (fun x => cell_of_cpu c x = true) d0 -> mine c m -> d ##ₘ m ->
-    dom (d ∪ m) =@{gset cell} dom (d0 ∪ m) -> exactly (fun x => cell_of_cpu c x = true) d.
-  Proof using.
-    intros Hd0 Hm Hd Hdom x. apply (set_eq (C := gset cell)) with (x := x) in Hdom.
-    rewrite !dom_union_elem in Hdom. split.
-    - intros Hx. apply Hd0. destruct Hx as [v Hv]. destruct (proj1 Hdom) as [?|[w Hw]]; [left; by eexists|done|].
-      by destruct (disjoint_at _ _ x v w Hd Hv Hw).
-    - intros Hx. destruct (proj2 Hdom) as [?|[w Hw]]; [left; by apply Hd0|done|]. apply Hm in Hw as [Hw _]. congruence.
-  Qed.
-  Lemma exactly_dom c (d d' m : mem) : exactly (fun x => cell_of_cpu c x = true) d -> exactly (fun x => cell_of_cpu c x = true) d' ->
-    dom (d ∪ m) =@{gset cell} dom (d' ∪ m).
-  Proof using.
-    intros Hd Hd'. apply set_eq. intros x. rewrite !dom_union_elem. by rewrite (Hd x), (Hd' x).
-  Qed.
+  Notation mine := (mine cell_of_cpu parked).
 
   Lemma current_triple c t : triple kernel_entry M c "thread_current" [] (current_is c t) (fun w d => w = Z.of_nat t /\ d = current_is c t).
   Proof using HW HC HT. apply (thread_current_triple kernel_entry M c HT HW HC). apply lookup_singleton. Qed.
@@ -153,12 +128,12 @@ Section yield.
         fwp runs_here switch_stack [Z.of_nat n] (current_is c n ∪ dr ∪ m) l Q.
       Proof using stack_below own_quiet Hd0 Hm.
         intros Hcpu Hq Hdm Hdc Hrep Hok Hown Hn Hne Hh Hlt HQ' k r x es He Hk Hdom. cbn [cm] in Hdom.
-        pose proof (exactly_rest c d0 (current_is c n ∪ dr) m Hd0 Hm Hdm Hdom) as Hex.
+        pose proof (exactly_rest cell_of_cpu parked c d0 (current_is c n ∪ dr) m Hd0 Hm Hdm Hdom) as Hex.
         apply (switch_stack_rule kernel_entry C exported M stack_below L nthread home first begin cell_of_cpu parked quiet own_quiet cpu_valid
           t between_calls u n _ (current_is c n ∪ dr) m l
           (fun v m' l' => Q v m' l' /\ dom m' =@{gset cell} dom (d0 ∪ m)) Hcpu Hq); [by apply mine_split| |done|done|done| |exact He|].
         - by exists s, dr.
-        - intros d l' H1 H2 H3. split; [by apply HQ'|]. destruct H3 as (? & ? & _ & _ & _ & _ & _ & _ & Hd). by apply (exactly_dom c d d0).
+        - intros d l' H1 H2 H3. split; [by apply HQ'|]. destruct H3 as (? & ? & _ & _ & _ & _ & _ & _ & Hd). by apply (exactly_dom cell_of_cpu c d d0).
         - intros v m' l' [H1 H2]. by apply Hk.
       Qed.
 
@@ -170,7 +145,7 @@ Section yield.
       Proof using Hd0 Hm.
         intros (s & dr & -> & Hdc & Hdm & Hcpu & Hq & Hrep & Hok & Hown & Hn) Hdom. left.
         exists (creturn C u v), m, (current_is c t ∪ dr). split_and!; [done|done|done| |done].
-        exists s, dr. split_and!; try done. by apply (exactly_rest c d0 _ m).
+        exists s, dr. split_and!; try done. by apply (exactly_rest cell_of_cpu parked c d0 _ m).
       Qed.
 
       Lemma arch_switch_here n s (dr : mem) l (Q : Z -> mem -> log TL -> Prop) : has_cpu t l -> quiet c (base l) = true ->
@@ -194,7 +169,7 @@ Section yield.
         apply map_disjoint_union_l in Hdm as [Hd1 Hd2].
         apply (switch_here n s dr l); try done; [by apply map_disjoint_union_l; auto|by apply Hsame|].
         intros d l' H1 H2 (s' & dr' & -> & Hdc' & Hrep' & Hok' & Hown' & Ht' & Hex). apply HQ'.
-        exists s', dr'. split_and!; try done. by apply (mine_disjoint c).
+        exists s', dr'. split_and!; try done. by apply (mine_disjoint cell_of_cpu parked c).
       Qed.
 
       Lemma yield_runs l s dr : d0 = current_is c t ∪ dr -> current_is c t ##ₘ dr -> has_cpu t l -> quiet c (base l) = true ->
@@ -203,7 +178,7 @@ Section yield.
       Proof using HS HQ HT HW HB HC stack_below cpus home_cpu own_quiet Hd0 Hm Ht.
         intros Ed Hdc Hcpu Hq Hrep Hok Hown Hn.
         assert (Hc : 0 <= Z.of_nat c < NUM_CPU) by (pose proof (home_cpu t Ht); lia).
-        pose proof (mine_disjoint c d0 m Hd0 Hm) as Hdm. rewrite Ed in Hdm.
+        pose proof (mine_disjoint cell_of_cpu parked c d0 m Hd0 Hm) as Hdm. rewrite Ed in Hdm.
         destruct (yield_state c t s Hok Hown Hn) as (v1 & s1 & n & s2 & E1 & E2 & Hok2 & Hown2 & Hn2 & Hh2 & Hlt2).
         assert (HJ : runs_here (enter yield_code [] [KEnd] (d0 ∪ m)) l); [|by apply HJ].
         unfold enter. eapply (wp_sound B M c runs_here runs_here_tau (fn_body yield_code) (fun _ m' l' => returned m' l') (fun _ _ _ => False)

@@ -1,0 +1,112 @@
+(** Reasoning about C of the scheduler that may switch to another thread.
+
+    [does] speaks of functions that return before anything else runs on the CPU. [goes f args X post] is the same for functions that
+    may, besides, hand the CPU over: to a thread for which the state [fits], and they return when it fits the thread [self] that
+    called them. [walks] is to it what [runs] is to [does].
+
+    [fits to X] is what all threads of a CPU promise each other at each switch to [to]. The theorems hold for any: a function's
+    requirement says that the state in which it switches fits the thread that comes. *)
+From Ashlar Require Export layers.thread.Switch layers.sched.cpu.InsertCode.
+From Ashlar Require Import layers.pagemap.Code.
+Local Opaque gmap_lookup gmap_partial_alter.
+
+Section switch.
+  Context (quiet : cprim -> Prop) (kernel_entry : Z -> Z) (M : module) (this : nat).
+  Notation cpu := (Z.of_nat this).
+  Context (Hcpu : 0 <= cpu < NUM_CPU) (ours : Z -> Prop) (timer : mem -> Prop).
+  Context (fits : Z -> cpu_state -> Prop) (self : Z).
+  Notation holds := (holds this ours timer).
+  Notation timed := (timed quiet kernel_entry M this).
+  Notation does := (does quiet kernel_entry M this ours timer).
+  Notation runs := (runs quiet kernel_entry M this ours timer).
+
+  (** What is handed to thread [to], and what comes back. *)
+  Definition handed (to : Z) (w : mem) : Prop := to <> self /\ exists X, holds X w /\ fits to X.
+  Definition back_again (w : mem) : Prop := exists X, holds X w /\ fits self X.
+  Notation switches := (switches quiet kernel_entry M this handed back_again).
+  Notation switching := (switching quiet kernel_entry M this handed back_again).
+
+  (** A switch to [to] in state [X] keeps the promise. *)
+  Definition suits (to : Z) (X : cpu_state) : Prop := to <> self /\ fits to (set_word "arch_current" to X).
+
+  Definition goes (f : string) (args : list Z) (X : cpu_state) (post : Z -> cpu_state -> Prop) : Prop :=
+    forall w, holds X w -> switches f args w (fun v w' => exists Y, post v Y /\ holds Y w').
+  Definition walks (s : stmt) (Qn Qb : locals -> cpu_state -> Prop) (Qr : Z -> cpu_state -> Prop) (r : locals) (X : cpu_state) : Prop :=
+    forall w, holds X w -> switching s (fun r w' => exists Y, Qn r Y /\ holds Y w') (fun r w' => exists Y, Qb r Y /\ holds Y w')
+      (fun v w' => exists Y, Qr v Y /\ holds Y w') r w.
+
+  Lemma does_goes f args X post : does f args X post -> goes f args X post.
+  Proof using. intros H w Hw. by apply timed_switches, H. Qed.
+  Lemma goes_mono f args X (post post' : Z -> cpu_state -> Prop) : (forall v Y, post v Y -> post' v Y) -> goes f args X post -> goes f args X post'.
+  Proof using. intros Hp H w Hw. eapply switches_mono; [|exact (H w Hw)]. intros v w' (Y & HY & Hw'). eauto. Qed.
+  Lemma goes_body f fd args X (post : Z -> cpu_state -> Prop) : M f = Some fd -> length args = fn_params fd ->
+    walks (fn_body fd) (fun _ Y => post 0 Y) (fun _ _ => False) post (args ++ replicate (fn_locals fd) 0) X -> goes f args X post.
+  Proof using.
+    intros HM Hl H w Hw. eapply switches_body; [exact HM|exact Hl|]. intros G J calm g rest HJ HE HS Hd Hg.
+    eapply wp_mono; [| | |exact (H w Hw G J calm g rest HJ HE HS Hd Hg)]; cbn beta; [done| |done]. by intros r m g' (d & _ & _ & _ & Y & [] & _).
+  Qed.
+  Lemma runs_walks s (Qn Qb : locals -> cpu_state -> Prop) Qr r X : runs s Qn Qb Qr r X -> walks s Qn Qb Qr r X.
+  Proof using. intros H w Hw. by apply during_switching, H. Qed.
+  Lemma walks_seq a b (Qn Qb : locals -> cpu_state -> Prop) Qr r X : walks a (walks b Qn Qb Qr) Qb Qr r X -> walks (Seq a b) Qn Qb Qr r X.
+  Proof using.
+    intros H w Hw. apply switching_seq. intros G J calm g rest HJ HE HS Hd Hg. eapply wp_mono; [| | |exact (H w Hw G J calm g rest HJ HE HS Hd Hg)]; cbn beta; [|done..].
+    intros r' m g' (d & -> & Hd' & Hg' & Y & HY & HdY). exists d. split_and!; [done..|]. by apply HY.
+  Qed.
+  (** A statement that does not switch, and what follows it. *)
+  Lemma walks_first a b (Qn Qb : locals -> cpu_state -> Prop) Qr r X : runs a (walks b Qn Qb Qr) Qb Qr r X -> walks (Seq a b) Qn Qb Qr r X.
+  Proof using. intros H. by apply walks_seq, runs_walks. Qed.
+  Lemma walks_if c a b (Qn Qb : locals -> cpu_state -> Prop) Qr r X t : (forall d, test c r d = Some t) ->
+    (if t then walks a Qn Qb Qr r X else walks b Qn Qb Qr r X) -> walks (If c a b) Qn Qb Qr r X.
+  Proof using. intros Ht H w Hw. eapply switching_if; [apply Ht|]. destruct t; by apply H. Qed.
+  Lemma walks_call x f es (Qn Qb : locals -> cpu_state -> Prop) Qr r X args (post : Z -> cpu_state -> Prop) :
+    (forall d, evals es r d = Some args) -> goes f args X post -> (forall v Y, post v Y -> Qn (set_result x v r) Y) -> walks (Call x f es) Qn Qb Qr r X.
+  Proof using.
+    intros He Hf H w Hw. eapply switching_call; [apply He|exact (Hf w Hw)|]. intros v w' (Y & HY & Hw'). eauto.
+  Qed.
+
+  (** ** The switch *)
+  Context (HT : forall f fd, thread_module f = Some fd -> M f = Some fd).
+  Context (HW : forall f fd, switch_module f = Some fd -> M f = Some fd).
+  Context (HP : forall f fd, pagemap_module f = Some fd -> M f = Some fd).
+  Context (HC : M "arch_cpu"%string = None) (load_below : M "arch_page_map_load"%string = None).
+  Notation touches_nothing f := (timed f [] ∅ (fun _ d => d = ∅)).
+  Context (loaded_root : touches_nothing "arch_loaded_root"%string).
+  Context (fpu_left : touches_nothing "arch_fpu_left"%string) (fpu_leave : touches_nothing "arch_fpu_leave"%string).
+  (** The CPU's threads have page maps or run in any; those that [user] names may run in user mode. *)
+  Context (user : Z -> Prop).
+  Context (roots : forall e t, timer e -> ours t -> exists root, e !! field_cell "thread" t "root" = Some root /\ root_ok root /\ (user t -> root <> NONE)).
+
+  Lemma holds_root X w t : holds X w -> ours t -> exists root, w !! field_cell "thread" t "root" = Some root /\ root_ok root /\ (user t -> root <> NONE).
+  Proof using roots.
+    intros (dr & d & e & -> & Hr & Hde & _ & _ & He) Ht. destruct (roots e t He Ht) as (root & Hroot & Hok). exists root. split; [|done].
+    apply map_disjoint_union_r in Hr as [_ Hre]. apply lookup_union_Some_raw. right. split; [by eapply map_disjoint_Some_r|].
+    apply lookup_union_Some_raw. right. split; [by eapply map_disjoint_Some_r|done].
+  Qed.
+  Lemma holds_current X w : holds X w -> w !! current_cell this = Some (word X "arch_current").
+  Proof using. intros Hw. apply (holds_read this ours timer X w _ _ Hw). intros d (Hd & _). apply (Hd "arch_current"%string). unfold own_words, arch_words. names. Qed.
+  Lemma holds_set_current X w t : holds X w -> holds (set_word "arch_current" t X) (<[current_cell this := t]> w).
+  Proof using Hcpu.
+    intros (dr & d & e & -> & Hr & Hde & Hq & Ho & He). assert (d !! current_cell this = Some (word X "arch_current")) as Hc.
+    { destruct Ho as (Hd & _). apply (Hd "arch_current"%string). unfold own_words, arch_words. names. }
+    apply map_disjoint_union_r in Hr as [Hrd Hre].
+    pose proof (map_disjoint_Some_r dr d _ _ Hrd Hc) as N1. pose proof (map_disjoint_Some_l d e _ _ Hde Hc) as N2.
+    exists dr, (<[current_cell this := t]> d), e. split_and!; [etransitivity; [by apply insert_union_r|f_equal; apply own_write]| | |done| |done].
+    - apply map_disjoint_union_r. split; [by apply map_disjoint_insert_r|done].
+    - by apply map_disjoint_insert_l.
+    - apply (arch_write this Hcpu ours X d "arch_current" t Ho). unfold arch_words. names.
+  Qed.
+  Theorem thread_switch_goes to X : ours to -> suits to X -> goes "thread_switch" [to] X (fun v Y => v = 0 /\ fits self Y).
+  Proof using HT HW HP HC load_below loaded_root fpu_left fpu_leave roots Hcpu.
+    intros Ht [Hne Hf] w Hw. destruct (holds_root X w to Hw Ht) as (root & Hroot & Hok & _).
+    eapply switches_mono; [|apply (thread_switch_switches quiet kernel_entry M this HT HW HP HC load_below handed back_again loaded_root fpu_left fpu_leave to root w Hroot Hok); [eexists; by apply (holds_current X)|]].
+    - cbn beta. intros v d' [-> (Y & HY & Hfit)]. by exists Y.
+    - split; [done|]. exists (set_word "arch_current" to X). split; [by apply holds_set_current|done].
+  Qed.
+  Theorem thread_switch_to_user_goes to X : ours to -> user to -> suits to X -> goes "thread_switch_to_user" [to] X (fun v Y => v = 0 /\ fits self Y).
+  Proof using HT HW HP HC load_below loaded_root fpu_left fpu_leave roots Hcpu.
+    intros Ht Hu [Hne Hf] w Hw. destruct (holds_root X w to Hw Ht) as (root & Hroot & Hok & Hroot'). destruct Hok as [->|Hok]; [by destruct (Hroot' Hu)|].
+    eapply switches_mono; [|apply (thread_switch_to_user_switches quiet kernel_entry M this HT HW HP HC load_below handed back_again loaded_root to root w Hroot Hok); [eexists; by apply (holds_current X)|]].
+    - cbn beta. intros v d' [-> (Y & HY & Hfit)]. by exists Y.
+    - split; [done|]. exists (set_word "arch_current" to X). split; [by apply holds_set_current|done].
+  Qed.
+End switch.

@@ -1,0 +1,83 @@
+(** What [switches] says holds on the machine of threads.
+
+    A function of which [switches] was proved may be called by a thread of that machine: handing the CPU over is its switch. What
+    the threads of CPU [c] promise each other is [promise c]: memory of which [promise c n] holds is handed to thread [n], and
+    memory of which [promise c t] holds comes back to thread [t]. It is always the whole CPU, since no step gains or loses cells;
+    what a thread has besides stays with it. In between it may call primitives that the layer below lets pass, as the clock. *)
+From Ashlar Require Export machine.threads.SwitchRule machine.threads.Switching machine.threads.OwnCells.
+From Ashlar Require Import calculus.logs.Soundness lang.logic.Domain.
+From stdpp Require Import fin_map_dom.
+Local Opaque gmap_lookup gmap_partial_alter.
+
+Section rule.
+  Context (kernel_entry : Z -> Z) (C : client) (exported : string -> bool) (M : module) (stack_below : M switch_stack = None).
+  Notation B := (arch_builtins kernel_entry).
+  Notation E := (c_engine B M exported).
+  Notation A := (system C E).
+  Notation S := (shared_kernel kernel_entry M exported C).
+  Context (L : layer cprim mem) (nthread : nat) (home first : nat -> nat) (begin : nat -> ast A).
+  Context (cell_of_cpu : nat -> cell -> bool) (parked : cell -> bool).
+  Context (quiet : nat -> log L -> bool) (own_quiet : own_replay L quiet).
+  Notation X := (cell_baton cell_of_cpu parked).
+  Notation T := (agent_threads S home switch_means begin).
+  Notation TA := (thread_agent T).
+  Notation TL := (thread_layer L X nthread home first quiet).
+  Notation base l := (base L (cpu_view L home l)).
+  Notation has_cpu := (has_cpu (D:=mem) home first L).
+  Notation mine := (mine cell_of_cpu parked).
+  Notation whole c := (exactly (fun x => cell_of_cpu c x = true)).
+  Context (promise : nat -> nat -> mem -> Prop).
+  (** What all threads guarantee at each switch. *)
+  Definition whole_promise (c n : nat) (d : mem) : Prop := promise c n d /\ whole c d.
+  Context (t : nat) (Q0 : ast TA -> log TL -> Prop) (u : cstate C).
+  Notation c := (home t).
+  Notation runs_to := (runs_to kernel_entry C exported M L nthread home first begin cell_of_cpu parked quiet whole_promise t Q0 u).
+
+  Definition hands_to (to : Z) (d : mem) : Prop := exists n, to = Z.of_nat n /\ n <> t /\ home n = c /\ (n < nthread)%nat /\ promise c n d.
+  (** The thread has the CPU and holds no lock. *)
+  Definition may_switch (l : log TL) : Prop := has_cpu t l /\ quiet c (base l) = true.
+  (** A thread that has entered the kernel with the CPU's cells [d0] and its own, [m]. *)
+  Context (d0 m : mem) (Hd0 : whole c d0) (Hm : mine c m).
+  Definition thread_runs (s : cfg) (_ : log TL) : Prop := forall l, may_switch l -> dom (cm s) =@{gset cell} dom (d0 ∪ m) -> runs_to s l.
+  (** Primitives that the layer below lets pass. *)
+  Context (passes : cprim -> Prop).
+  Context (pass : forall p m l, passes p -> quiet c l = true -> exists v o, lstep L c p m l = Ok v m o /\ quiet c (Event c o :: l) = true).
+  Context (pass_ordinary : forall p, passes p -> switch_means p = Ordinary).
+
+  Lemma thread_runs_tau : step_closed kernel_entry M c thread_runs.
+  Proof using. intros s s' l0 Hn Hr l Hl Hd. eapply runs_to_tau; [exact Hn|]. apply Hr; [done|]. rewrite <- Hd. by eapply next_dom. Qed.
+  Theorem thread_runs_switch : switch_closed hands_to (promise c t) thread_runs may_switch m.
+  Proof using stack_below own_quiet Hd0 Hm.
+    intros to d l0 Q (n & -> & Hne & Hh & Hlt & Hp) Hd _ HQ k r x es He Hk l [Hcpu Hq] Hdom. cbn [cm] in Hdom.
+    pose proof (exactly_rest cell_of_cpu parked c d0 d m Hd0 Hm Hd Hdom) as Hw.
+    apply (switch_stack_rule kernel_entry C exported M stack_below L nthread home first begin cell_of_cpu parked quiet own_quiet whole_promise
+      t Q0 u n _ d m l (fun v m' l' => Q v m' l' /\ may_switch l' /\ dom m' =@{gset cell} dom (d0 ∪ m)) Hcpu Hq); [by apply mine_split|by split|done|done|done| |exact He|].
+    - intros d' l' Hc' Hq' [Hp' Hw']. split; [|split; [by split|by apply (exactly_dom cell_of_cpu c d' d0)]].
+      apply HQ; [done|by apply (mine_disjoint cell_of_cpu parked c)|by split].
+    - intros v m' l' (H1 & H2 & H3). by apply (Hk v m' l' H1).
+  Qed.
+  Lemma thread_runs_quiet : quiet_closed passes kernel_entry M c thread_runs.
+  Proof using own_quiet pass pass_ordinary.
+    intros s p l0 Hn Hp Hr l [[Hon Htr] Hq] Hdom. unfold runs_to.
+    assert (Hnext : thread_next T t (thread_at S home switch_means begin Running (@Busy _ _ C E u s)) = APrim (PBase p)).
+    { rewrite thread_at_next. simpl. rewrite Hn. simpl. by rewrite pass_ordinary. }
+    eapply run_prim; [exact Hnext|].
+    intros l' Henv. pose proof Henv as (e & _ & _ & HG & _ & _).
+    destruct (baton_replay L X nthread home first quiet quiet (hands_valid L nthread home first cell_of_cpu parked quiet whole_promise) t l l' own_quiet Hon Henv) as (Hon' & Hq' & Htr').
+    rewrite Htr in Htr'. rewrite Hq in Hq'. destruct (pass p (cm s) (base l') Hp Hq') as (v & o & Eo & Hqo).
+    cbn [lstep thread_layer amem thread_agent tmem]. unfold thread_step_of. rewrite decide_True by exact Hon'. rewrite Htr'.
+    change (tmem T (thread_at S home switch_means begin Running (@Busy _ _ C E u s))) with (cm s). rewrite Eo. split; [by constructor|].
+    change (aresume TA) with (thread_resume T). rewrite (thread_at_returned S home switch_means begin (@Busy _ _ C E u s) v (cm s)).
+    apply (Hr v).
+    - split; [split; [exact Hon'|]|exact Hqo]. simpl. by rewrite decide_True.
+    - assert (Hm' : cm (resume s v (cm s)) = cm s) by (unfold resume; repeat case_match; done). by rewrite Hm'.
+  Qed.
+
+  (** So a thread calls such a function as it calls any other. *)
+  Theorem switches_on_threads f args d (post : Z -> mem -> Prop) l0 (Q : Z -> mem -> log TL -> Prop) :
+    Switching.switches passes kernel_entry M c hands_to (promise c t) f args d post -> d ##ₘ m -> may_switch l0 ->
+    (forall v d' l, post v d' -> d' ##ₘ m -> may_switch l -> Q v (d' ∪ m) l) -> fwp thread_runs f args (d ∪ m) l0 Q.
+  Proof using stack_below own_quiet Hd0 Hm pass pass_ordinary.
+    intros Hf Hd Hl HQ. by apply (Hf _ thread_runs may_switch l0 m Q thread_runs_tau thread_runs_quiet thread_runs_switch).
+  Qed.
+End rule.
