@@ -2,7 +2,7 @@
 
 use crate::codes::Code;
 use crate::description::{Description, Process, Reservation, Time};
-use crate::threads::FIRST_THREAD;
+use crate::threads::{names, FIRST_THREAD};
 use diagnostics::units::show_duration;
 use diagnostics::{Diagnostic, Report, Spanned};
 use std::collections::BTreeMap;
@@ -91,18 +91,26 @@ fn one_thread_each(description: &Description, process: &Process, report: &mut Re
     }
 }
 
-/// A thread's process, its `budget` and the share of the processor that it is promised.
-type Promise<'a> = (&'a Process, &'a Spanned<u64>, u128);
+/// What a thread is promised.
+struct Promise<'a> {
+    /// The thread's, as `threads::names` has it.
+    name: String,
+    process: &'a Process,
+    budget: &'a Spanned<u64>,
+    /// Of the processor, in parts of `WHOLE`.
+    share: u128,
+}
 
 /// The promises of each CPU.
 fn promises(description: &Description) -> BTreeMap<u64, Vec<Promise<'_>>> {
     let mut cpus: BTreeMap<u64, Vec<Promise>> = BTreeMap::new();
     for process in &description.processes {
-        for (cpu, time) in process.thread_times() {
+        for (name, (cpu, time)) in names(process).zip(process.thread_times()) {
             // One that does not fit its period has been reported.
             let fits = time.reservation().filter(|reservation| reservation.budget <= reservation.period);
             if let (Some(reservation), Some(budget)) = (fits, &time.budget) {
-                cpus.entry(cpu.value).or_default().push((process, budget, share(reservation)));
+                let promise = Promise { name, process, budget, share: share(reservation) };
+                cpus.entry(cpu.value).or_default().push(promise);
             }
         }
     }
@@ -110,14 +118,18 @@ fn promises(description: &Description) -> BTreeMap<u64, Vec<Promise<'_>>> {
 }
 
 fn sum(promises: &[Promise]) -> u128 {
-    promises.iter().map(|(.., share)| share).sum()
+    promises.iter().map(|promise| promise.share).sum()
 }
 
-/// `20 % of its time: hog 20 %`
+/// `32 % of its time: hog 20 %, crowd.t1 to crowd.t3 4 % each`
 fn shares(promises: &[Promise]) -> String {
-    let part = |(process, _, share): &Promise| format!("{} {}", process.name.value, percent(*share));
-    let parts: Vec<String> = promises.iter().map(part).collect();
-    format!("{} of its time: {}", percent(sum(promises)), parts.join(", "))
+    let alike = |one: &Promise, next: &Promise| std::ptr::eq(one.process, next.process) && one.share == next.share;
+    let parts = promises.chunk_by(alike).map(|group| match group {
+        [one] => format!("{} {}", one.name, percent(one.share)),
+        [first, .., last] => format!("{} to {} {} each", first.name, last.name, percent(first.share)),
+        [] => unreachable!("chunks are not empty"),
+    });
+    format!("{} of its time: {}", percent(sum(promises)), parts.collect::<Vec<_>>().join(", "))
 }
 
 /// For people: a line for each CPU on which threads have reservations.
@@ -138,7 +150,7 @@ fn over_committed(description: &Description, report: &mut Report) {
         report.push(
             threads
                 .iter()
-                .fold(fault, |fault, (_, budget, share)| fault.at(&description.source, &budget.span, percent(*share))),
+                .fold(fault, |fault, one| fault.at(&description.source, &one.budget.span, percent(one.share))),
         );
     }
 }

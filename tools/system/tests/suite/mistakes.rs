@@ -150,3 +150,12 @@ fn the_first_thread_has_no_table_of_its_own() {
     assert!(message.contains("first thread of `a`"), "{message}");
     assert!(remedy.contains("[process.a]"), "{remedy}");
 }
+
+#[test]
+fn an_over_committed_processor_is_told_by_thread() {
+    let line = "period = \"10ms\"\nbudget = \"1ms\"\nthread.x = { period = \"10ms\", budget = \"5ms\" }\n\
+                thread.y = { period = \"10ms\", budget = \"5ms\" }";
+    let (code, _, message, _) = key(line);
+    assert_eq!(code, "ASH-S040", "{message}");
+    assert_eq!(message, "CPU 0 is promised 110 % of its time: a 10 %, a.x to a.y 50 % each");
+}
