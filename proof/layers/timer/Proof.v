@@ -1,7 +1,7 @@
 (** The timer: what it keeps of each CPU's alarm, and its clock.
 
     The clock and the alarm's hardware are primitives of [arch]. Assumed of them is what a theorem says: that they leave the CPU's cells
-    alone, and of the clock's answers whatever is wanted of [timer_now]'s. *)
+    alone, and of the clock whatever is wanted of [timer_now]. *)
 From Ashlar Require Export lang.logic.Timed lang.logic.Fields layers.timer.Code lang.Constants.
 Local Opaque gmap_lookup gmap_partial_alter.
 
@@ -31,12 +31,11 @@ Section proof.
     by intros r d1 [-> ->].
   Qed.
 
-  (** What the clock says. *)
-  Theorem timer_now_timed (says : Z -> Prop) :
-    timed "arch_clock_ns" [] ∅ (fun v d => says v /\ d = ∅) -> timed "timer_now" [] ∅ (fun v d => says v /\ d = ∅).
+  (** What the clock says, and what asking it does. *)
+  Theorem timer_now_timed d (post : Z -> mem -> Prop) : timed "arch_clock_ns" [] d post -> timed "timer_now" [] d post.
   Proof using HM.
     intros Hclock. eapply timed_body; [by apply HM|done|]. unfold timer_now_code. locals_simpl. timed_step.
-    eapply during_call_whole; [evaluate|exact Hclock|]. intros v d [Hv ->]. locals_simpl. by timed_step.
+    eapply during_call_whole; [evaluate|exact Hclock|]. intros v d' Hv. locals_simpl. by timed_step.
   Qed.
 
   (** The alarm of this CPU, and of no other. *)

@@ -19,13 +19,12 @@ Section proof.
   Notation triple := (triple kernel_entry M this).
   Context (past : Z) (past_time : 0 <= past < horizon).
   Notation clock_says := (clock_says past).
-  Context (clock : timed "timer_now" [] ∅ (fun v d => clock_says v /\ d = ∅)).
+  Context (clock : clock_forward quiet kernel_entry M this).
   Context (timer : mem -> Prop) (timer_arms : forall e t, timer e -> timed "timer_arm" [t] e (fun _ e' => timer e')).
 
   Ltac enter code := eapply timed_body; [by apply HM|done|]; unfold code; locals_simpl.
   (** A call that works on the CPU's cells. *)
   Ltac call T := eapply during_call; [evaluate|eassumption|apply triple_timed; eapply T|intros ? ? [-> ->] ?; locals_simpl].
-  Ltac ask := eapply during_call_nothing; [evaluate|exact clock|]; let now := fresh "now" in let Hn := fresh "Hnow" in intros now Hn; locals_simpl.
 
   (** What a CPU's cells are when thread [t], which spends [r], runs on it from [now] on. *)
   Definition charged_now (cpu charged : Z) (x : reservation) (since now : Z) (d : mem) : mem :=
@@ -36,7 +35,7 @@ Section proof.
 
   Definition switched (cpu t r charged since alarm : Z) (y z : reservation) (d d' : mem) : Prop :=
     r = charged /\ d' = (if r =? NONE then d else alarm_by cpu (since + time_for t r y) alarm d) \/
-    r <> charged /\ exists now, clock_says now /\ d' = spent_from cpu t r y now alarm (charged_now cpu charged z since now d).
+    r <> charged /\ exists now, clock_says now /\ d' = spent_from cpu t r y now alarm (charged_now cpu charged z since now (<[clock_cell this := now]> d)).
   (** From then on [r] is charged. *)
   Lemma alarm_by_other cpu t alarm d f : f <> "alarm"%string -> alarm_by cpu t alarm d !! cpu_cell f cpu = d !! cpu_cell f cpu.
   Proof using. intros Hf. unfold alarm_by. destruct (t <? alarm); [|done]. apply own_lookup_ne. unfold field_cell. congruence. Qed.
@@ -56,14 +55,14 @@ Section proof.
   Qed.
 
   Theorem sched_budget_switch_timed cpu t r charged since alarm x y z (d e : mem) : d ##ₘ e -> timer e ->
-    d !! cpu_cell "charged" cpu = Some charged -> d !! cpu_cell "since" cpu = Some since -> 0 <= since <= past ->
+    d !! clock_cell this = Some past -> d !! cpu_cell "charged" cpu = Some charged -> d !! cpu_cell "since" cpu = Some since -> 0 <= since <= past ->
     d !! cpu_cell "alarm" cpu = Some alarm -> reserved t x d -> payer x = r ->
     (r <> NONE -> reserved r y d /\ reservation_valid since y) -> (charged <> NONE -> reserved charged z d /\ reservation_valid since z) ->
     (t = r -> r <> NONE) ->
     timed "sched_budget_switch" [cpu; t] (d ∪ e) (fun v m => v = 0 /\ exists d' e', timer e' /\ d' ##ₘ e' /\ m = d' ∪ e' /\
       switched cpu t r charged since alarm y z d d').
   Proof using HM clock timer_arms past_time.
-    unfold switched. intros Hde He Hc Hs Hp Ha Hx Hr Hy Hz Htr. enter sched_budget_switch_code.
+    unfold switched. intros Hde He Hk Hc Hs Hp Ha Hx Hr Hy Hz Htr. enter sched_budget_switch_code.
     timed_step. call sched_payer_triple; [exact HM|exact Hx|]. rewrite Hr.
     timed_step. call sched_cpu_charged_triple; [exact HM|exact Hc|].
     do 2 timed_step. destruct (Z.eqb_spec r charged) as [->|Hne].
@@ -76,8 +75,14 @@ Section proof.
         { pose proof (time_for_bound t charged y Hok) as Hb. unfold horizon in *. rewrite wrap64 by lia.
           apply (sched_alarm_want_timed kernel_entry M this HM quiet timer timer_arms d e cpu _ alarm Ha Hde He). }
         intros w m [-> (e' & He' & Hd' & ->)]. locals_simpl. timed_step. split; [done|]. eexists _, e'. split_and!; [done|exact Hd'|done|]. by left.
-    - do 2 timed_step. ask. pose proof Hnow as Hnow'. unfold clock_says, horizon in Hnow'. do 2 timed_step. change 4294967295 with NONE.
-      set (d1 := charged_now cpu charged z since now d).
+    - do 2 timed_step. eapply (during_clock quiet kernel_entry M this clock); [by apply own_read|apply past_time|evaluate|]. intros now Hnow. locals_simpl.
+      pose proof Hnow as Hnow'. unfold BudgetClock.clock_says, horizon in Hnow'. rewrite own_write. do 2 timed_step. change 4294967295 with NONE.
+      assert (<[clock_cell this := now]> d ##ₘ e) as Hde0 by (apply own_write_disjoint; [by eexists|done]). clear Hde.
+      rewrite <- (clock_cpu _ _ this now) in Hc. rewrite <- (clock_cpu _ _ this now) in Hs. rewrite <- (clock_cpu _ _ this now) in Ha.
+      assert (r <> NONE -> reserved r y (<[clock_cell this := now]> d) /\ reservation_valid since y) as Hy0 by (intros Hr'; destruct (Hy Hr'); split; [by apply clock_reserved|done]).
+      assert (charged <> NONE -> reserved charged z (<[clock_cell this := now]> d) /\ reservation_valid since z) as Hz0 by (intros Hr'; destruct (Hz Hr'); split; [by apply clock_reserved|done]).
+      clear Hk Hx Hy Hz. rename Hde0 into Hde, Hy0 into Hy, Hz0 into Hz. remember (<[clock_cell this := now]> d) as d0 eqn:Ed0.
+      set (d1 := charged_now cpu charged z since now d0).
       assert (is_Some (d1 !! cpu_cell "charged" cpu) /\ is_Some (d1 !! cpu_cell "since" cpu) /\ d1 !! cpu_cell "alarm" cpu = Some alarm /\
         (r <> NONE -> reserved r y d1)) as (Hc1 & Hs1 & Ha1 & Hy1).
       { unfold d1, charged_now. destruct (charged =? NONE).
@@ -112,30 +117,30 @@ Section proof.
             rewrite stored_cpu. by rewrite !own_lookup_ne by (unfold field_cell; congruence). }
           intros w m [-> (e' & He' & Hd' & ->)]. by exists e'. }
       destruct (Z.eqb_spec charged NONE) as [Ech|Hch]; cbn [negb].
-      + assert (d = d1) as Ed by (unfold d1, charged_now; by rewrite Ech). rewrite Ed in Hde |- *. timed_step.
+      + assert (d0 = d1) as Ed by (unfold d1, charged_now; by rewrite Ech). rewrite Ed in Hde |- *. timed_step.
         apply (during_mono _ _ _ _ _ _ _ (fun _ _ => False) _ (fun _ _ => False)) with (4 := Hrest Hde _ _ _); [|by intros ? ? []..].
         intros l m (e' & He' & Hd' & ->). split; [done|]. eexists _, e'. split_and!; [done|exact Hd'|done|]. right. split; [done|].
-        exists now. split; [done|]. unfold charged_now. by rewrite Ech.
-      + destruct (Hz Hch) as [Hzr Hzv]. assert (d1 = charged_until cpu charged z since now d) as Ed.
+        exists now. split; [done|]. by rewrite <- Ed0.
+      + destruct (Hz Hch) as [Hzr Hzv]. assert (d1 = charged_until cpu charged z since now d0) as Ed.
         { unfold d1, charged_now. by rewrite (proj2 (Z.eqb_neq _ _)). }
         call sched_charge_triple; [exact HM|exact Hc|exact Hs|exact Hzr|lia|unfold horizon; lia|exact Hzv|].
-        fold (charged_until cpu charged z since now d) in *. rewrite <- Ed in *.
+        fold (charged_until cpu charged z since now d0) in *. rewrite <- Ed in *.
         apply (during_mono _ _ _ _ _ _ _ (fun _ _ => False) _ (fun _ _ => False)) with (4 := Hrest ltac:(assumption) _ _ _); [|by intros ? ? []..].
         intros l m (e' & He' & Hd' & ->). split; [done|]. eexists _, e'. split_and!; [done|exact Hd'|done|]. right. split; [done|].
-        by exists now.
+        exists now. split; [done|]. by rewrite <- Ed0.
   Qed.
 
   (** The floor below which no thread is switched to directly: none while a reservation is charged. *)
   Theorem sched_budget_floor_timed cpu t best r charged since alarm x y z (d e : mem) : d ##ₘ e -> timer e ->
-    d !! cpu_cell "charged" cpu = Some charged -> d !! cpu_cell "since" cpu = Some since -> 0 <= since <= past ->
+    d !! clock_cell this = Some past -> d !! cpu_cell "charged" cpu = Some charged -> d !! cpu_cell "since" cpu = Some since -> 0 <= since <= past ->
     d !! cpu_cell "alarm" cpu = Some alarm -> reserved t x d -> payer x = r ->
     (r <> NONE -> reserved r y d /\ reservation_valid since y) -> (charged <> NONE -> reserved charged z d /\ reservation_valid since z) ->
     (t = r -> r <> NONE) ->
     timed "sched_budget_floor" [cpu; t; best] (d ∪ e) (fun v m => v = (if r =? NONE then best else ARCH_FLOOR_NONE) /\
       exists d' e', timer e' /\ d' ##ₘ e' /\ m = d' ∪ e' /\ switched cpu t r charged since alarm y z d d').
   Proof using HM clock timer_arms past_time.
-    intros Hde He Hc Hs Hp Ha Hx Hr Hy Hz Htr. enter sched_budget_floor_code. do 3 timed_step.
-    eapply during_call_whole; [evaluate|by eapply (sched_budget_switch_timed cpu t r charged since alarm x y z)|].
+    intros Hde He Hk Hc Hs Hp Ha Hx Hr Hy Hz Htr. enter sched_budget_floor_code. do 3 timed_step.
+    eapply during_call_whole; [evaluate|by apply (sched_budget_switch_timed cpu t r charged since alarm x y z)|].
     intros w m [-> (d' & e' & He' & Hd' & -> & Hsw)]. locals_simpl. pose proof (switched_charged _ _ _ _ _ _ _ _ _ _ Hsw Hc) as Hc'.
     timed_step. call sched_cpu_charged_triple; [exact HM|exact Hc'|]. do 2 timed_step. change 4294967295 with NONE.
     destruct (r =? NONE); cbn [negb]; repeat timed_step; (split; [done|]); by exists d', e'.

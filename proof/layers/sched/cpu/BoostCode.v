@@ -21,8 +21,7 @@ Section code.
   Notation timed := (timed quiet kernel_entry M this).
   Notation does := (does quiet kernel_entry M this ours timer).
   Context (timer_arms : forall e t, timer e -> timed "timer_arm" [t] e (fun _ e' => timer e')).
-  Context (past : Z) (past_time : 0 <= past < horizon).
-  Context (clock : timed "timer_now" [] ∅ (fun v d => clock_says past v /\ d = ∅)).
+  Context (clock : clock_forward quiet kernel_entry M this).
 
   (** ** Steps *)
   Lemma does_valid f args X post : (ready_valid cpu (queues X) -> does f args X post) -> does f args X post.
@@ -59,18 +58,18 @@ Section code.
 
   (** ** Releases *)
   (** What [sched_insert] asks for. *)
-  Definition insertable (t p kp : Z) (s s' : ready) (X : cpu_state) : Prop := payer_ok ours X (payer_of X t) /\ 0 <= word X "since" <= past /\
+  Definition insertable (t p kp : Z) (s s' : ready) (X : cpu_state) : Prop := payer_ok ours X (payer_of X t) /\ time_ok X /\
     may_be_queued this t p kp s X /\ sched_park (queues X) cpu (parked_queue cpu) t = Some s' /\ timeouts X !! (SCHED_RELEASE_BASE + t) = None.
   (** The next period of a parked thread begins: it leaves the queue of parked threads, and is made ready, or parked again if no time is left. *)
   Theorem sched_release_does t r p kp s1 s s' X : ours t -> 0 <= t < NUM_THREAD -> ready_threads (queues X) !! t = Some r -> ready_state r = thread_is_parked ->
     sched_withdraw t (queues X) = Some s1 -> insertable t p kp s s' (set_queues s1 X) ->
-    does "sched_release" [SCHED_RELEASE_BASE + t] X (fun v Y => v = 0 /\ inserted this past t p kp s s' (set_queues s1 X) Y).
-  Proof using HM HQ HT HR HC Hcpu clock timer_arms past_time.
+    does "sched_release" [SCHED_RELEASE_BASE + t] X (fun v Y => v = 0 /\ inserted this t p kp s s' (set_queues s1 X) Y).
+  Proof using HM HQ HT HR HC Hcpu clock timer_arms.
     intros Ht Hb Hr Hst Hw (Hp & Hs & Hq & Hpark & Hno). apply does_valid. intros Hv. destruct (withdraw_gives _ _ _ (proj1 Hv) Hw) as (q & Hrem & _ & Hm).
     assert (in_no_ready_queue cpu (queues X) t) as Hnot by (eapply waits_not_ready; [done..|by rewrite Hst]).
     unfold SCHED_RELEASE_BASE, NUM_THREAD in *. enter sched_release_code. go. this_cpu. do 2 go. assert (wrap W32 (144 + t - 144) = t) as -> by (rewrite Z.add_simpl_l; apply Z.mod_small; cbn [bits]; lia).
     go. use queue_remove_does; [intros u Hu Hin; apply in_ready_list in Hin; by eapply in_no_ready_queue_list|].
-    go. use set_state_does. eapply runs_call; [intros ?; evaluate|by apply (sched_insert_does quiet kernel_entry M this Hcpu ours timer HM HQ HT HR HC timer_arms past past_time clock t p kp s s')|].
+    go. use set_state_does. eapply runs_call; [intros ?; evaluate|by apply (sched_insert_does quiet kernel_entry M this Hcpu ours timer HM HQ HT HR HC timer_arms clock t p kp s s')|].
     intros v Y [-> HY]. done.
   Qed.
 
@@ -78,15 +77,15 @@ Section code.
   Definition exempted (t v : Z) (X : cpu_state) : cpu_state :=
     let x := reservation_of X t in set_reservation t (Reservation (period x) (budget x) (time_left x) (period_end x) (debt x) (used x) (spends x) v) X.
   (** A thread that spends no reservation is made ready at once, not parked. *)
-  Lemma insert_exempt_does t p kp s X : ours t -> payer_of X t = NONE -> 0 <= word X "since" <= past -> may_be_queued this t p kp s X ->
-    does "sched_insert" [cpu; t] X (fun v Y => v = 0 /\ made_ready this past t p kp s X Y).
-  Proof using HM HQ HT HR HC Hcpu clock timer_arms past_time.
+  Lemma insert_exempt_does t p kp s X : ours t -> payer_of X t = NONE -> time_ok X -> may_be_queued this t p kp s X ->
+    does "sched_insert" [cpu; t] X (fun v Y => v = 0 /\ made_ready this t p kp s X Y).
+  Proof using HM HQ HT HR HC Hcpu clock timer_arms.
     intros Ht Hn Hs Hq. enter sched_insert_code. go. use limited_does.
     match goal with |- runs _ _ _ _ _ _ ?S ?Qn ?Qb ?Qr _ _ => assert (forall x, runs quiet kernel_entry M this ours timer (Call None "sched_insert_ready" [Var 0; Var 1]) Qn Qb Qr
       [cpu; t; if spends (reservation_of X t) =? NONE then 0 else 1; x] X) as Hrest end.
-    { intros x. eapply runs_call; [intros ?; evaluate|by apply (sched_insert_ready_does quiet kernel_entry M this Hcpu ours timer HM HQ HT HR HC timer_arms past past_time clock t p kp s)|]. by intros v Y [-> HY]. }
+    { intros x. eapply runs_call; [intros ?; evaluate|apply (sched_insert_ready_does quiet kernel_entry M this Hcpu ours timer HM HQ HT HR HC timer_arms clock t p kp s); [apply Hs|done]|]. by intros v Y [-> HY]. }
     do 2 go. destruct (spends (reservation_of X t) =? NONE); [change (0 =? 1) with false; cbn iota; go; apply Hrest|]. change (1 =? 1) with true. cbn iota.
-    go. eapply runs_call; [intros ?; evaluate|by apply (has_does quiet kernel_entry M this Hcpu ours timer HM past (proj1 past_time) clock t X Ht); [left|]|].
+    go. eapply runs_call; [intros ?; evaluate|by apply (has_does quiet kernel_entry M this Hcpu ours timer HM clock t X Ht); [left|]|].
     intros has X1 [(_ & -> & ->)|[? _]]; [|done]. locals_simpl. locals_plain. go. change (1 =? 0) with false. cbn iota. go. apply Hrest.
   Qed.
   (** [t], in queues and states [s], has the highest priority and spends no reservation. *)
@@ -102,18 +101,18 @@ Section code.
   Theorem sched_boost_does t r kp s1 s X : ours t -> 0 <= t < NUM_THREAD -> ready_threads (queues X) !! t = Some r ->
     let waits := (ready_state r =? thread_is_ready) || (ready_state r =? thread_is_parked) in let X1 := raised t s1 (unparked t r X) in
     (ready_state r = thread_is_ready -> t ∈ ready_list (queues X) cpu (ready_priority r)) ->
-    (waits = true -> sched_withdraw t (queues X) = Some s1 /\ 0 <= word X "since" <= past /\ may_be_queued this t (NUM_PRIORITY - 1) kp s X1) ->
+    (waits = true -> sched_withdraw t (queues X) = Some s1 /\ time_ok X /\ may_be_queued this t (NUM_PRIORITY - 1) kp s X1) ->
     does "sched_boost" [t] X (fun v Y => v = 0 /\
-      if waits then made_ready this past t (NUM_PRIORITY - 1) kp s X1 Y else Y = if ready_state r =? thread_is_blocked then raised t (queues X) X else X).
-  Proof using HM HQ HT HR HC HB Hcpu clock timer_arms past_time.
+      if waits then made_ready this t (NUM_PRIORITY - 1) kp s X1 Y else Y = if ready_state r =? thread_is_blocked then raised t (queues X) X else X).
+  Proof using HM HQ HT HR HC HB Hcpu clock timer_arms.
     intros Ht Hb Hr waits X1 Hin Hw. apply does_valid. intros Hv. enter sched_boost_code. go. this_cpu. go. use state_does. do 2 go.
     unfold waits, X1, unparked in *. clear waits X1. unfold thread_is_ready, thread_is_parked, thread_is_blocked in *. set (st := ready_state r) in *.
     assert (forall s0 Z, queues Z = s0 -> ready_threads s0 = ready_threads (queues X) -> in_no_ready_queue cpu s0 t -> st <> 3 -> sched_mark s0 t thread_is_blocked = Some s1 ->
-      0 <= word Z "since" <= past -> may_be_queued this t (NUM_PRIORITY - 1) kp s (raised t s1 Z) ->
+      time_ok Z -> may_be_queued this t (NUM_PRIORITY - 1) kp s (raised t s1 Z) ->
       runs quiet kernel_entry M this ours timer (Seq (Call None "thread_set_priority" [Var 0; Bin W32 Sub (Const 256) (Const 1)])
         (Seq (Call None "sched_budget_exempt" [Var 0; Const 1]) (If (Cmp Ne (Var 2) (Const 3)) (Seq (Call None "thread_set_state" [Var 0; Const 3]) (Call None "sched_insert" [Var 1; Var 0])) Skip)))
-        (fun _ Y => 0 = 0 /\ made_ready this past t (NUM_PRIORITY - 1) kp s (raised t s1 Z) Y) (fun _ _ => False)
-        (fun v Y => v = 0 /\ made_ready this past t (NUM_PRIORITY - 1) kp s (raised t s1 Z) Y) [t; cpu; st] Z) as Hrest.
+        (fun _ Y => 0 = 0 /\ made_ready this t (NUM_PRIORITY - 1) kp s (raised t s1 Z) Y) (fun _ _ => False)
+        (fun v Y => v = 0 /\ made_ready this t (NUM_PRIORITY - 1) kp s (raised t s1 Z) Y) [t; cpu; st] Z) as Hrest.
     { intros s0 Z Eq Et Hno Hst Hm Hs Hq. rewrite <- Et, <- Eq in Hr. go. use set_priority_does; [change (wrap W32 (256 - 1)) with 255; unfold NUM_PRIORITY; lia|by rewrite Eq|]. rewrite Eq.
       go. use exempt_does. go. rewrite (proj2 (Z.eqb_neq st 3)) by done. cbn [negb]. go. use set_state_does; [by apply mark_set_priority|].
       eapply runs_call; [intros ?; evaluate|apply (insert_exempt_does t (NUM_PRIORITY - 1) kp s (raised t s1 Z)); [done| |done|exact Hq]|by intros v Y [-> HY]].
@@ -133,14 +132,14 @@ Section code.
   Theorem sched_unboost_does r X : let t := word X "arch_current" in let p := base_of X t in
     let X1 := exempted t 0 (requested (set_word "running" (p + 1) (set_queues (set_priority t p (queues X)) X))) in
     ours t -> t <> NONE -> ready_threads (queues X) !! t = Some r -> ready_state r = thread_is_running -> 0 <= p < NUM_PRIORITY ->
-    payer_ok ours X1 (payer_of X1 t) -> payer_ok ours X1 (word X "charged") -> 0 <= word X "since" <= past ->
-    does "sched_unboost" [] X (fun v Y => v = 0 /\ switched_to past t X1 Y).
-  Proof using HM HT HW HR HC Hcpu clock timer_arms past_time.
+    payer_ok ours X1 (payer_of X1 t) -> payer_ok ours X1 (word X "charged") -> time_ok X ->
+    does "sched_unboost" [] X (fun v Y => v = 0 /\ switched_to t X1 Y).
+  Proof using HM HT HW HR HC Hcpu clock timer_arms.
     intros t p X1 Ht Hn Hr Hst Hp Hpay Hc Hs. apply does_valid. intros Hv. pose proof Hp as Hp'. unfold NUM_PRIORITY in Hp'.
     assert (in_no_ready_queue cpu (queues X) t) as Hnot by (eapply waits_not_ready; [done..|by rewrite Hst]).
     enter sched_unboost_code. go. this_cpu. go. use current_does. fold t. go. use base_priority_does. fold p. go. use set_priority_does.
     go. put_word sched_cpu_set_running_triple "running"%string. rewrite wrap32_next by lia. go. use sched_request_does. go. use exempt_does.
     fold (exempted t 0 (requested (set_word "running" (p + 1) (set_queues (set_priority t p (queues X)) X)))). fold X1.
-    eapply runs_call; [intros ?; evaluate|apply (switch_does quiet kernel_entry M this Hcpu ours timer HM timer_arms past past_time clock t X1); [done..|congruence]|]. by intros v Y [-> HY].
+    eapply runs_call; [intros ?; evaluate|apply (switch_does quiet kernel_entry M this Hcpu ours timer HM timer_arms clock t X1); [done..|congruence]|]. by intros v Y [-> HY].
   Qed.
 End code.

@@ -20,8 +20,7 @@ Section promise.
   Context (HC : M "arch_cpu"%string = None) (HB : M "arch_highest_bit"%string = None) (load_below : M "arch_page_map_load"%string = None).
   Notation timed := (timed quiet kernel_entry M this).
   Context (timer_arms : forall e t, timer e -> timed "timer_arm" [t] e (fun _ e' => timer e')).
-  Context (past : Z) (past_time : 0 <= past < horizon).
-  Context (clock : timed "timer_now" [] ∅ (fun v d => clock_says past v /\ d = ∅)).
+  Context (clock : clock_forward quiet kernel_entry M this).
   Notation touches_nothing f := (timed f [] ∅ (fun _ d => d = ∅)).
   Context (loaded_root : touches_nothing "arch_loaded_root"%string).
   Context (fpu_left : touches_nothing "arch_fpu_left"%string) (fpu_leave : touches_nothing "arch_fpu_leave"%string).
@@ -30,11 +29,11 @@ Section promise.
 
   Definition one_runs (to : Z) (X : cpu_state) : Prop := word X "arch_current" = to /\ sched_ok cpu (Some to) (queues X) /\ sched_owns cpu (queues X).
 
-  Lemma switched_same t X Y : switched_to past t X Y -> queues Y = queues X.
+  Lemma switched_same t X Y : switched_to t X Y -> queues Y = queues X.
   Proof using.
     intros [[_ ->]|[_ (now & _ & ->)]]; [by destruct (_ =? _)|]. unfold spent_at, charged_at. by destruct (_ =? _), (_ =? _).
   Qed.
-  Lemma set_to_run_same next X Y : set_to_run this past next X Y -> queues Y = queues X.
+  Lemma set_to_run_same next X Y : set_to_run this next X Y -> queues Y = queues X.
   Proof using.
     intros (X2 & H2 & Z & floor & H3 & ->). cbn [queues set_word]. assert (queues X2 = queues X) as <-.
     { destruct (_ =? _); [by apply slice_same in H2 as (_ & -> & _)|by subst X2]. }
@@ -60,9 +59,9 @@ Section promise.
     Context (stands : ready_threads (queues X) !! self = Some r) (not_ready : ready_state r <> thread_is_ready).
     Context (ok : sched_ok cpu None (queues X)) (owns : sched_owns cpu (queues X)).
     Context (kept : forall t, kept_thread X = Some t -> may_be_kept cpu t (queues X) /\ t <> self).
-    Context (charge : forall t s, sched_next cpu (kept_thread X) (queues X) = Some (t, s) -> chargeable ours past t X).
+    Context (charge : forall t s, sched_next cpu (kept_thread X) (queues X) = Some (t, s) -> chargeable ours t X).
 
-    Lemma may_block_ok : may_block this ours past one_runs self X.
+    Lemma may_block_ok : may_block this ours one_runs self X.
     Proof using Hcpu current not_idle stands not_ready ok owns kept charge.
       destruct (sched_next_some cpu (kept_thread X) (queues X) ok owns) as (t & s & E); [intros t Et; by apply kept|].
       destruct (sched_next_chosen cpu (kept_thread X) (queues X) t s ok E) as [[Hok Hch] _]. pose proof (charge t s E) as Hc.
@@ -80,8 +79,8 @@ Section promise.
     Qed.
     (** Blocking hands the CPU to another thread, and returns when it is this thread's turn. *)
     Theorem sched_block_promised : goes "sched_block" [] X (fun v Y => v = 0 /\ one_runs self Y /\ word Y "arch_need_resched" = 0).
-    Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave roots timer_arms past_time clock Hcpu current not_idle stands not_ready ok owns kept charge.
-      eapply goes_mono; [|apply (sched_block_goes quiet kernel_entry M this Hcpu ours timer HM HQ HT HW HR HP HC HB load_below timer_arms past past_time clock
+    Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave roots timer_arms clock Hcpu current not_idle stands not_ready ok owns kept charge.
+      eapply goes_mono; [|apply (sched_block_goes quiet kernel_entry M this Hcpu ours timer HM HQ HT HW HR HP HC HB load_below timer_arms clock
         loaded_root fpu_left fpu_leave user roots one_runs self X may_block_ok)].
       cbn beta. intros v Y [-> (Z & (t & s & E & HZ) & ->)]. split; [done|]. split; [|done].
       destruct (may_block_ok) as (t' & s' & E' & Hr). rewrite E in E'. injection E' as <- <-. unfold ran in HZ.

@@ -30,8 +30,7 @@ Section run.
   Context (load_below : M "arch_page_map_load"%string = None).
   Notation timed := (timed quiet kernel_entry M this).
   Context (timer_arms : forall e t, timer e -> timed "timer_arm" [t] e (fun _ e' => timer e')).
-  Context (past : Z) (past_time : 0 <= past < horizon).
-  Context (clock : timed "timer_now" [] ∅ (fun v d => clock_says past v /\ d = ∅)).
+  Context (clock : clock_forward quiet kernel_entry M this).
   Notation touches_nothing f := (timed f [] ∅ (fun _ d => d = ∅)).
   Context (loaded_root : touches_nothing "arch_loaded_root"%string) (fpu_unused : touches_nothing "arch_fpu_unused"%string).
   Context (fpu_left : touches_nothing "arch_fpu_left"%string) (fpu_leave : touches_nothing "arch_fpu_leave"%string).
@@ -61,34 +60,37 @@ Section run.
   (** [next]'s time is charged from now on; the floor is [best], if nothing is charged. *)
   Definition accounted (next best : Z) (X Y : cpu_state) : Prop := exists Z floor,
     (if (spends (reservation_of X next) =? NONE) && (word X "charged" =? NONE) then floor = best /\ Z = X
-     else floor = (if payer_of X next =? NONE then best else ARCH_FLOOR_NONE) /\ switched_to past next X Z) /\
+     else floor = (if payer_of X next =? NONE then best else ARCH_FLOOR_NONE) /\ switched_to next X Z) /\
     Y = set_word "arch_floor" floor Z.
   (** The state in which [next] is to run: its level, a slice if it has equals, its time charged, and the floor. *)
   Definition set_to_run (next : Z) (X Y : cpu_state) : Prop :=
     let X1 := new_slice (level_of next X) X in exists X2,
-      (if level_of next X =? ready_best (queues X) cpu then slice_begun this past X1 X2 else X2 = X1) /\ accounted next (ready_best (queues X) cpu) X2 Y.
+      (if level_of next X =? ready_best (queues X) cpu then slice_begun this X1 X2 else X2 = X1) /\ accounted next (ready_best (queues X) cpu) X2 Y.
   (** [next] is a thread of this CPU whose time can be charged. *)
   Definition chargeable (next : Z) (X : cpu_state) : Prop :=
-    ours next /\ payer_ok ours X (payer_of X next) /\ payer_ok ours X (word X "charged") /\ 0 <= word X "since" <= past /\ next <> NONE.
+    ours next /\ payer_ok ours X (payer_of X next) /\ payer_ok ours X (word X "charged") /\ time_ok X /\ next <> NONE.
   Definition may_run (next : Z) (X : cpu_state) : Prop :=
     chargeable next X /\ (NUM_CPU <= next -> exists r, ready_threads (queues X) !! next = Some r /\ 0 <= ready_priority r < NUM_PRIORITY) /\
     (next <> word X "arch_current" -> forall Y, set_to_run next X Y -> suits next Y).
   (** What is found when [next] has been run: if it is another thread, it is this thread's turn again. *)
   Definition ran (next : Z) (X Y : cpu_state) : Prop := if next =? word X "arch_current" then set_to_run next X Y else fits self Y.
 
-  Lemma slice_same X Y : slice_begun this past X Y -> reservation_of Y = reservation_of X /\ queues Y = queues X /\
-    word Y "charged" = word X "charged" /\ word Y "since" = word X "since" /\ word Y "arch_current" = word X "arch_current".
-  Proof using. unfold slice_begun. destruct (_ && _); [intros (now & _ & ->)|intros ->]; by split_and!. Qed.
+  Lemma slice_same X Y : slice_begun this X Y -> reservation_of Y = reservation_of X /\ queues Y = queues X /\
+    word Y "charged" = word X "charged" /\ word Y "since" = word X "since" /\ word Y "arch_current" = word X "arch_current" /\ (time_ok X -> time_ok Y).
+  Proof using.
+    unfold slice_begun. destruct (_ && _); [intros (now & Hn & ->)|intros ->; by split_and!]. split_and!; [done..|].
+    intros [Hs Hh]. unfold clock_says in Hn. split; cbn [word set_word String.eqb Ascii.eqb Bool.eqb]; lia.
+  Qed.
 
   Lemma account_for_does next best X : chargeable next X -> does "sched_account_for" [cpu; next; best] X (fun v Y =>
       if (spends (reservation_of X next) =? NONE) && (word X "charged" =? NONE) then v = best /\ Y = X
-      else v = (if payer_of X next =? NONE then best else ARCH_FLOOR_NONE) /\ switched_to past next X Y).
-  Proof using HM HR HC Hcpu clock timer_arms past_time.
-    intros (Ho & Hp & Hc & Hs & Hn). apply (sched_account_for_does quiet kernel_entry M this Hcpu ours timer HM HR HC timer_arms past past_time clock); try done.
+      else v = (if payer_of X next =? NONE then best else ARCH_FLOOR_NONE) /\ switched_to next X Y).
+  Proof using HM HR HC Hcpu clock timer_arms.
+    intros (Ho & Hp & Hc & Hs & Hn). apply (sched_account_for_does quiet kernel_entry M this Hcpu ours timer HM HR HC timer_arms clock); try done.
     intros E. by rewrite <- E.
   Qed.
   Theorem sched_run_goes next X : may_run next X -> goes "sched_run" [cpu; next] X (fun v Y => v = 0 /\ ran next X Y).
-  Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave roots Hcpu timer_arms past_time clock.
+  Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave roots Hcpu timer_arms clock.
     intros (Hcharge & Hr & Hf). pose proof Hcharge as (Ho & _). enters sched_run_code. unfold ran.
     on. use current_does. on. use best_does. on. go. on.
     set (current := word X "arch_current") in *. set (best := ready_best (queues X) cpu).
@@ -107,14 +109,15 @@ Section run.
       on. put_word sched_cpu_set_slice_end_triple "slice_end"%string. on. use set_need_resched_does. on. change 18446744073709551615 with timer_never.
       fold (new_slice (level_of next X) X).
       set (X1 := new_slice (level_of next X) X).
-      assert (forall X2, (if level_of next X =? best then slice_begun this past X1 X2 else X2 = X1) -> walks quiet kernel_entry M this ours timer fits self
+      assert (forall X2, (if level_of next X =? best then slice_begun this X1 X2 else X2 = X1) -> walks quiet kernel_entry M this ours timer fits self
         (Seq (Call (Some 6%nat) "sched_account_for" [Var 0; Var 1; Var 3])
         (Seq (Call None "arch_set_floor" [Var 6])
              (If (Cmp Ne (Var 1) (Var 2)) (Call None "thread_switch" [Var 1]) Skip)))
         (fun _ Y => 0 = 0 /\ if next =? current then set_to_run next X Y else fits self Y) (fun _ _ => False)
         (fun v Y => v = 0 /\ if next =? current then set_to_run next X Y else fits self Y) [cpu; next; current; best; level_of next X; q; 0] X2) as Hend.
       { intros X2 H2. assert (chargeable next X2) as Hcharge2.
-        { unfold chargeable, payer_ok, payer_of in *. destruct (_ =? _); [apply slice_same in H2 as (-> & _ & -> & -> & _)|subst X2]; exact Hcharge. }
+        { destruct Hcharge as (A1 & A2 & A3 & A4 & A5). unfold chargeable, payer_ok, payer_of in *. destruct (_ =? _); [|subst X2; by split_and!].
+          destruct (slice_same _ _ H2) as (-> & _ & -> & -> & _ & Ht). split_and!; [done..|by apply Ht|done]. }
         on. eapply runs_call; [intros ?; evaluate|by apply account_for_does|].
         - intros floor X3 H3. locals_simpl. locals_plain. on. use set_floor_does.
           assert (set_to_run next X (set_word "arch_floor" floor X3)) as HY by (by exists X2; split; [|by exists X3, floor]).
@@ -122,7 +125,7 @@ Section run.
           + apply runs_walks. by go.
           + switch_by switch_goes; [done|by apply Hf|]. by intros v Y [-> HY']. }
       go. destruct (level_of next X =? best).
-      - eapply runs_call; [intros ?; evaluate|eapply (sched_begin_slice_does quiet kernel_entry M this Hcpu ours timer HM HR HC timer_arms past (proj1 past_time) clock)|].
+      - eapply runs_call; [intros ?; evaluate|apply (sched_begin_slice_does quiet kernel_entry M this Hcpu ours timer HM HR HC timer_arms clock X1); apply Hcharge|].
         intros v X2 [-> H2]. locals_simpl. locals_plain. by apply Hend.
       - go. by apply Hend. }
     go. unfold level_of in Hrest. unfold NUM_CPU in Hr, Hrest. destruct (16 <=? next) eqn:E.
@@ -137,12 +140,12 @@ Section run.
   Definition may_block (X : cpu_state) : Prop := exists t s, sched_next cpu (kept_thread X) (queues X) = Some (t, s) /\ may_run t (with_next s X).
   Definition blocked (X Y : cpu_state) : Prop := exists t s, sched_next cpu (kept_thread X) (queues X) = Some (t, s) /\ ran t (with_next s X) Y.
   Theorem sched_block_goes X : may_block X -> goes "sched_block" [] X (fun v Y => v = 0 /\ exists Z, blocked X Z /\ Y = set_word "arch_need_resched" 0 Z).
-  Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave roots Hcpu timer_arms past_time clock.
+  Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave roots Hcpu timer_arms clock.
     intros (t & s & Hn & Hr). enters sched_block_code. on. this_cpu. on. use sched_next_does. switch_by sched_run_goes; [exact Hr|].
     intros v Y [-> HY]. locals_simpl. on. use sched_resumed_does. split; [done|]. exists Y. split; [by exists t, s|done].
   Qed.
   Theorem sched_block_to_leave_goes X : may_block X -> goes "sched_block_to_leave" [] X (fun v Y => v = 0 /\ blocked X Y).
-  Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave roots Hcpu timer_arms past_time clock.
+  Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave roots Hcpu timer_arms clock.
     intros (t & s & Hn & Hr). enters sched_block_to_leave_code. on. this_cpu. on. use sched_next_does. switch_by sched_run_goes; [exact Hr|].
     intros v Y [-> HY]. split; [done|]. by exists t, s.
   Qed.
@@ -159,7 +162,7 @@ Section run.
   Qed.
   Theorem sched_exit_current_goes s X : ours (word X "arch_current") -> sched_mark (queues X) (word X "arch_current") thread_is_exited = Some s ->
     may_block (ended s X) -> goes "sched_exit_current" [] X (fun v Y => v = 0 /\ blocked (ended s X) Y).
-  Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave fpu_unused roots Hcpu timer_arms past_time clock.
+  Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave fpu_unused roots Hcpu timer_arms clock.
     intros Ho Hs (t & s' & Hn & Hr). enters sched_exit_current_code. on. this_cpu. on. use current_does. on. use set_state_does. on. use exempt_does. on. use take_back_does.
     cbn [reservation_of set_queues set_reservation]. rewrite Z.eqb_refl.
     on. eapply runs_call; [intros ?; evaluate|apply unused_does|]. intros v Y ->. locals_simpl. locals_plain. on. 
@@ -175,7 +178,7 @@ Section run.
   Theorem sched_hand_over_to_goes next r s X : gives_back s X -> chargeable next X -> ready_threads s !! next = Some r -> 0 <= ready_priority r < NUM_PRIORITY ->
     (forall Y, accounted next (ready_best s cpu) (new_slice (ready_priority r + 1) (given_back s X)) Y -> suits next Y) ->
     goes "sched_hand_over_to" [next] X (fun v Y => v = 0 /\ back_on Y).
-  Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave roots Hcpu timer_arms past_time clock.
+  Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave roots Hcpu timer_arms clock.
     intros (s1 & Hs1 & Hs) Hcharge Hr Hp Hf. pose proof Hcharge as (Ho & _). unfold NUM_PRIORITY in Hp. enters sched_hand_over_to_code.
     on. this_cpu. on. use current_does. on. use sched_wake_take_does. on. unfold NUM_CPU in Hs.
     assert (walks quiet kernel_entry M this ours timer fits self
@@ -208,7 +211,7 @@ Section run.
     (may_hand_over r X = true -> gives_back s X /\
       suits (word X "kept") (set_word "arch_floor" (ready_best s cpu) (new_slice (ready_priority r + 1) (given_back s X)))) ->
     goes "sched_hand_over" [] X (fun v Y => if may_hand_over r X then v = 1 /\ back_on Y else v = 0 /\ Y = X).
-  Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave roots Hcpu timer_arms past_time clock.
+  Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave roots Hcpu timer_arms clock.
     unfold may_hand_over, NUM_CPU, NUM_PRIORITY. intros Hk Hf. enters sched_hand_over_code. on. this_cpu. on. use current_does. on. get sched_cpu_kept_triple "kept"%string.
     on. get sched_cpu_charged_triple "charged"%string. on. go. change 4294967295 with NONE.
     destruct (Z.eqb_spec (word X "kept") NONE) as [E|Hne]; cbn [orb negb andb] in *; [by go|].

@@ -18,8 +18,7 @@ Section code.
   Notation timed := (timed quiet kernel_entry M this).
   Notation does := (does quiet kernel_entry M this ours timer).
   Context (timer_arms : forall e t, timer e -> timed "timer_arm" [t] e (fun _ e' => timer e')).
-  Context (past : Z) (past_time : 0 <= past).
-  Context (clock : timed "timer_now" [] ∅ (fun v d => clock_says past v /\ d = ∅)).
+  Context (clock : clock_forward quiet kernel_entry M this).
 
   Theorem sched_request_does X : does "sched_request" [] X (fun v Y => v = 0 /\ Y = requested X).
   Proof using HM HR HC Hcpu. enter sched_request_code. go. use set_need_resched_does. use set_floor_does. done. Qed.
@@ -41,13 +40,14 @@ Section code.
   (** A slice begins where another thread of the running one's priority is ready and none has begun. *)
   Definition slice_begun (X Y : cpu_state) : Prop :=
     if (ready_best (queues X) cpu =? word X "running") && negb (ready_best (queues X) cpu =? 0) && (word X "slice_end" =? timer_never)
-    then exists now, clock_says past now /\ Y = set_word "alarm" (Z.min (word X "alarm") (now + SCHED_SLICE_NS)) (set_word "slice_end" (now + SCHED_SLICE_NS) X)
+    then exists now, clock_says (word X "arch_clock") now /\
+      Y = set_word "alarm" (Z.min (word X "alarm") (now + SCHED_SLICE_NS)) (set_word "slice_end" (now + SCHED_SLICE_NS) (set_word "arch_clock" now X))
     else Y = X.
-  Theorem sched_begin_slice_does X : does "sched_begin_slice" [cpu] X (fun v Y => v = 0 /\ slice_begun X Y).
-  Proof using HM HR HC Hcpu timer_arms clock past_time.
-    enter sched_begin_slice_code. unfold slice_begun. go. use best_does. go. get sched_cpu_running_triple "running"%string.
+  Theorem sched_begin_slice_does X : word X "arch_clock" < horizon -> does "sched_begin_slice" [cpu] X (fun v Y => v = 0 /\ slice_begun X Y).
+  Proof using HM HR HC Hcpu timer_arms clock.
+    intros Hh. enter sched_begin_slice_code. unfold slice_begun. go. use best_does. go. get sched_cpu_running_triple "running"%string.
     go. get sched_cpu_slice_end_triple "slice_end"%string. go. change 18446744073709551615 with timer_never. destruct (_ && _); [|go; done].
-    go. eapply runs_clock; [exact clock|]. intros now Hnow. locals_simpl. locals_plain. pose proof Hnow as Hn. unfold clock_says, horizon in Hn.
+    go. apply runs_clock; [premise|exact clock|exact Hh|]. intros now Hnow. locals_simpl. locals_plain. pose proof Hnow as Hn. unfold clock_says, horizon in Hn.
     go. put_word sched_cpu_set_slice_end_triple "slice_end"%string. use alarm_want_does. split; [done|]. exists now. split; [done|].
     rewrite wrap64 by lia. done.
   Qed.

@@ -22,7 +22,7 @@ Definition set_reservation (t : Z) (x : reservation) (X : cpu_state) : cpu_state
 Definition set_timeouts (m : gmap Z Z) (k : Z -> Z) (X : cpu_state) : cpu_state := Cpu (queues X) (word X) (reservation_of X) m k (base_of X).
 
 Definition own_words : list string := ["slice_end"; "since"; "alarm"; "running"; "slice_over"; "kept"; "charged"]%string.
-Definition arch_words : list string := ["arch_need_resched"; "arch_floor"; "arch_current"]%string.
+Definition arch_words : list string := ["arch_need_resched"; "arch_floor"; "arch_current"; "arch_clock"]%string.
 Definition cell_of (cpu : Z) (f : string) : cell :=
   if existsb (String.eqb f) arch_words then (f, cpu, ""%string, 0) else cpu_cell f cpu.
 Lemma own_cell cpu f : f ∈ own_words -> cell_of cpu f = cpu_cell f cpu.
@@ -82,10 +82,6 @@ Section state.
   Lemma runs_this_cpu x (Qn Qb : locals -> cpu_state -> Prop) Qr r X : M "arch_cpu"%string = None ->
     Qn (set_result x cpu r) X -> runs (Call x "arch_cpu" []) Qn Qb Qr r X.
   Proof using. intros HC H w Hw. eapply during_this_cpu; [exact HC|done|]. eauto. Qed.
-  Lemma runs_clock x (says : Z -> Prop) (Qn Qb : locals -> cpu_state -> Prop) Qr r X : timed "timer_now" [] ∅ (fun v d => says v /\ d = ∅) ->
-    (forall now, says now -> Qn (set_result x now r) X) -> runs (Call x "timer_now" []) Qn Qb Qr r X.
-  Proof using. intros Hc H w Hw. eapply during_call_nothing; [done|exact Hc|]. eauto. Qed.
-
   (** ** What is proved of cells, as steps on the state *)
   Lemma timed_frame f args (d e : mem) (post : Z -> mem -> Prop) : d ##ₘ e -> timed f args d post ->
     timed f args (d ∪ e) (fun v d' => exists d1, post v d1 /\ d1 ##ₘ e /\ d' = d1 ∪ e).
@@ -158,6 +154,30 @@ Section state.
     - intros g Hg. cbn [word set_word]. destruct (String.eqb_spec g f) as [->|Hgf]; [apply own_lookup|]. rewrite own_lookup_ne; [auto|]. intros E. by apply Hgf, cell_of_inj.
     - intros t Ht. destruct (Hr t Ht) as [H1 H2]. split; (apply holds_write_other; [|done]; intros g; apply cell_of_object; [done|names]).
     - cbn [word set_word]. destruct (String.eqb_spec "alarm" f) as [<-|_]; [done|]. apply events_write; [done|]. by apply cell_of_events.
+  Qed.
+  Lemma holds_read X w x v : holds X w -> (forall d, own X d -> d !! x = Some v) -> w !! x = Some v.
+  Proof using.
+    intros (dr & d & e & -> & Hr & Hde & _ & Ho & _) H. rewrite (map_union_comm dr) by done. apply own_read, own_read. by apply H.
+  Qed.
+  Lemma holds_word X w f : holds X w -> f ∈ own_words ++ arch_words -> w !! cell_of cpu f = Some (word X f).
+  Proof using. intros Hw Hf. apply (holds_read X w _ _ Hw). intros d (Hd & _). by apply Hd. Qed.
+  Lemma holds_set_word X w f v : holds X w -> f ∈ own_words ++ arch_words -> f <> "alarm"%string -> holds (set_word f v X) (<[cell_of cpu f := v]> w).
+  Proof using Hcpu.
+    intros (dr & d & e & -> & Hr & Hde & Hq & Ho & He) Hf Hne. assert (d !! cell_of cpu f = Some (word X f)) as Hc by (by apply Ho).
+    apply map_disjoint_union_r in Hr as [Hrd Hre].
+    pose proof (map_disjoint_Some_r dr d _ _ Hrd Hc) as N1. pose proof (map_disjoint_Some_l d e _ _ Hde Hc) as N2.
+    exists dr, (<[cell_of cpu f := v]> d), e. split_and!; [etransitivity; [by apply insert_union_r|f_equal; apply own_write]| | |done|by apply own_set_word|done].
+    - apply map_disjoint_union_r. split; [by apply map_disjoint_insert_r|done].
+    - by apply map_disjoint_insert_l.
+  Qed.
+  (** The clock's answer is what it said last from now on. *)
+  Lemma runs_clock x (Qn Qb : locals -> cpu_state -> Prop) Qr r X :
+    clock_forward quiet kernel_entry M this -> word X "arch_clock" < horizon ->
+    (forall now, clock_says (word X "arch_clock") now -> Qn (set_result x now r) (set_word "arch_clock" now X)) -> runs (Call x "timer_now" []) Qn Qb Qr r X.
+  Proof using Hcpu.
+    intros Hc Hh HQ w Hw. assert ("arch_clock"%string ∈ own_words ++ arch_words) as Hin by (unfold own_words, arch_words; names).
+    eapply during_clock; [exact Hc|by apply (holds_word X w "arch_clock")|exact Hh|done|]. intros now Hn. exists (set_word "arch_clock" now X).
+    split; [by apply HQ|by apply (holds_set_word X w "arch_clock")].
   Qed.
   Lemma own_set_reservation X d t x : own X d -> ours t -> own (set_reservation t x X) (stored t x d).
   Proof using.

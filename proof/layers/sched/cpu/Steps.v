@@ -17,14 +17,6 @@ Section steps.
   Notation does := (does quiet kernel_entry M this ours timer).
   Notation own := (own this ours).
   Context (timer_arms : forall e t, timer e -> timed "timer_arm" [t] e (fun _ e' => timer e')).
-  Context (past : Z) (past_time : 0 <= past).
-  Notation clock_says := (clock_says past).
-  Context (clock : timed "timer_now" [] ∅ (fun v d => clock_says v /\ d = ∅)).
-  Lemma timer_now_does X : does "timer_now" [] X (fun v Y => clock_says v /\ Y = X).
-  Proof using clock.
-    intros w Hw. rewrite <- (left_id_L ∅ (∪) w). eapply timed_mono; [|apply timed_frame; [apply map_disjoint_empty_l|exact clock]].
-    cbn beta. intros v d' (d1 & [Hv ->] & _ & ->). exists X. rewrite (left_id_L ∅ (∪)). done.
-  Qed.
 
   (** ** Fields of the CPU, and what [arch] keeps *)
   Lemma own_word X d f : own X d -> f ∈ own_words -> d !! cpu_cell f cpu = Some (word X f).

@@ -83,18 +83,9 @@ Section switch.
     apply lookup_union_Some_raw. right. split; [by eapply map_disjoint_Some_r|done].
   Qed.
   Lemma holds_current X w : holds X w -> w !! current_cell this = Some (word X "arch_current").
-  Proof using. intros Hw. apply (holds_read this ours timer X w _ _ Hw). intros d (Hd & _). apply (Hd "arch_current"%string). unfold own_words, arch_words. names. Qed.
+  Proof using. intros Hw. apply (holds_word this ours timer X w "arch_current" Hw). unfold own_words, arch_words. names. Qed.
   Lemma holds_set_current X w t : holds X w -> holds (set_word "arch_current" t X) (<[current_cell this := t]> w).
-  Proof using Hcpu.
-    intros (dr & d & e & -> & Hr & Hde & Hq & Ho & He). assert (d !! current_cell this = Some (word X "arch_current")) as Hc.
-    { destruct Ho as (Hd & _). apply (Hd "arch_current"%string). unfold own_words, arch_words. names. }
-    apply map_disjoint_union_r in Hr as [Hrd Hre].
-    pose proof (map_disjoint_Some_r dr d _ _ Hrd Hc) as N1. pose proof (map_disjoint_Some_l d e _ _ Hde Hc) as N2.
-    exists dr, (<[current_cell this := t]> d), e. split_and!; [etransitivity; [by apply insert_union_r|f_equal; apply own_write]| | |done| |done].
-    - apply map_disjoint_union_r. split; [by apply map_disjoint_insert_r|done].
-    - by apply map_disjoint_insert_l.
-    - apply (arch_write this Hcpu ours X d "arch_current" t Ho). unfold arch_words. names.
-  Qed.
+  Proof using Hcpu. intros Hw. apply (holds_set_word this Hcpu ours timer X w "arch_current" t Hw); [unfold own_words, arch_words; names|done]. Qed.
   Theorem thread_switch_goes to X : ours to -> suits to X -> goes "thread_switch" [to] X (fun v Y => v = 0 /\ fits self Y).
   Proof using HT HW HP HC load_below loaded_root fpu_left fpu_leave roots Hcpu.
     intros Ht [Hne Hf] w Hw. destruct (holds_root X w to Hw Ht) as (root & Hroot & Hok & _).

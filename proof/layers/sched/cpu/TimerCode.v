@@ -17,8 +17,7 @@ Section code.
   Notation holds := (holds this ours timer).
   Notation own := (own this ours).
   Context (timer_arms : forall e t, timer e -> timed "timer_arm" [t] e (fun _ e' => timer e')).
-  Context (past : Z) (past_time : 0 <= past).
-  Context (clock : timed "timer_now" [] ∅ (fun v d => clock_says past v /\ d = ∅)).
+  Context (clock : clock_forward quiet kernel_entry M this).
 
   Notation charged_at := (charged_at).
   (** ** The timer *)
@@ -50,21 +49,21 @@ Section code.
 
   (** The timer's interrupt: an event whose time has come is taken, and the alarm is not later than what comes next: an event, the
       slice's end, the end of the budget. Where slice or budget have ended, the thread to run is chosen anew. *)
-  Theorem sched_timer_interrupt_does X : payer_ok ours X (word X "charged") -> 0 <= word X "since" <= past ->
-    does "sched_timer_interrupt" [] X (fun v Y => exists now, clock_says past now /\
+  Theorem sched_timer_interrupt_does X : payer_ok ours X (word X "charged") -> time_ok X ->
+    does "sched_timer_interrupt" [] X (fun v Y => exists now, clock_says (word X "arch_clock") now /\
       taken now (timeouts X) (cancels X) v (timeouts Y) /\ cancels Y = cancels X /\ queues Y = queues X /\
       in_time (timeouts Y) (word Y "alarm") /\ word Y "alarm" <= word Y "slice_end" /\
       (if word X "slice_end" <=? now then word Y "slice_end" = timer_never /\ word Y "slice_over" = 1 /\ word Y "arch_need_resched" = 1
        else word Y "slice_end" = word X "slice_end" /\ word Y "slice_over" = word X "slice_over") /\
       (word X "charged" <> NONE -> reservation_of Y = reservation_of (charged_at now (word X "charged") X) /\ word Y "since" = now /\
          if time_at X now =? 0 then word Y "arch_need_resched" = 1 else word Y "alarm" <= now + time_at X now)).
-  Proof using HM HT HW HR HC Hcpu timer_arms clock past_time.
-    intros Hp Hs. enter sched_timer_interrupt_code. go. this_cpu. go. eapply runs_clock; [exact clock|]. intros now Hnow. locals_simpl. locals_plain.
-    pose proof Hnow as Hn. unfold clock_says, horizon in Hn.
+  Proof using HM HT HW HR HC Hcpu timer_arms clock.
+    intros Hp Hs. enter sched_timer_interrupt_code. go. this_cpu. go. apply runs_clock; [premise|exact clock|apply Hs|]. intros now Hnow. locals_simpl. locals_plain.
+    pose proof Hnow as Hn. unfold time_ok in Hs. unfold clock_says, horizon in Hn.
     assert (word X "charged" <> NONE -> 0 <= time_at X now) as Htime.
     { intros Hne. destruct Hp as [?|[Hr (Hok & _)]]; [done|]. destruct (charge_gives (word X "since") now _ ltac:(lia) ltac:(unfold horizon; lia) Hok) as (Hok' & _).
       pose proof (time_for_bound (word X "arch_current") (word X "charged") _ Hok'). unfold time_at. lia. }
-    go. use alarm_gone_does. set (X1 := set_word "alarm" timer_never X).
+    go. use alarm_gone_does. set (X1 := set_word "alarm" timer_never (set_word "arch_clock" now X)).
     go. eapply runs_call; [intros ?; evaluate|apply (budget_timer_does now X1); [exact Hp|cbn; lia|unfold horizon; lia]|].
     intros at_ X2 H2. locals_simpl. locals_plain. change (word X1 "charged") with (word X "charged") in H2. change (time_at X1 now) with (time_at X now) in H2.
     assert (word X2 "slice_end" = word X "slice_end" /\ word X2 "slice_over" = word X "slice_over" /\ word X2 "alarm" = timer_never /\
@@ -93,7 +92,7 @@ Section code.
     go. eapply runs_call; [intros ?; evaluate|eapply event_first_does; premise|]. intros first X6 [Hfirst ->]. locals_simpl. locals_plain. rewrite G3, G4 in *. cbn [timeouts set_timeouts] in Hfirst.
     pose (alarm2 := if end1 <? alarm1 then end1 else alarm1).
     do 2 go. assert (forall alarm3, alarm3 <= first -> alarm3 <= end1 -> alarm3 <= alarm1 -> let Y := set_word "alarm" (Z.min timer_never alarm3) (set_timeouts m (cancels X) X4) in
-      exists now, clock_says past now /\ taken now (timeouts X) (cancels X) v (timeouts Y) /\ cancels Y = cancels X /\ queues Y = queues X /\
+      exists now, clock_says (word X "arch_clock") now /\ taken now (timeouts X) (cancels X) v (timeouts Y) /\ cancels Y = cancels X /\ queues Y = queues X /\
       in_time (timeouts Y) (word Y "alarm") /\ word Y "alarm" <= word Y "slice_end" /\
       (if word X "slice_end" <=? now then word Y "slice_end" = timer_never /\ word Y "slice_over" = 1 /\ word Y "arch_need_resched" = 1
        else word Y "slice_end" = word X "slice_end" /\ word Y "slice_over" = word X "slice_over") /\

@@ -17,8 +17,7 @@ Section code.
   Notation holds := (holds this ours timer).
   Notation own := (own this ours).
   Context (timer_arms : forall e t, timer e -> timed "timer_arm" [t] e (fun _ e' => timer e')).
-  Context (past : Z) (past_time : 0 <= past).
-  Context (clock : timed "timer_now" [] ∅ (fun v d => clock_says past v /\ d = ∅)).
+  Context (clock : clock_forward quiet kernel_entry M this).
 
   (** ** Time *)
   Definition payer_of (X : cpu_state) (t : Z) : Z := payer (reservation_of X t).
@@ -30,26 +29,31 @@ Section code.
     intros Ho Hr. unfold charged_at, charged_until. change (cpu_cell "since" cpu) with (cell_of cpu "since").
     apply own_set_word; [by apply own_set_reservation|names|done].
   Qed.
+  (** What is charged has run since a time that has passed. *)
+  Definition time_ok (X : cpu_state) : Prop := 0 <= word X "since" <= word X "arch_clock" /\ word X "arch_clock" < horizon.
+  Lemma own_clock X d now : own X d -> own (set_word "arch_clock" now X) (<[clock_cell this := now]> d).
+  Proof using. intros Ho. change (clock_cell this) with (cell_of cpu "arch_clock"). apply own_set_word; [done|names|done]. Qed.
   (** [sched_budget_has]: the reservation that [t] spends is brought up to date, and there is time left or not. *)
   Definition has_time (t : Z) (X : cpu_state) (v : Z) (Y : cpu_state) : Prop :=
     let r := payer_of X t in
     r = NONE /\ v = 1 /\ Y = X \/
-    r <> NONE /\ exists now, clock_says past now /\
-      Y = (if r =? word X "charged" then charged_at now r X else set_reservation r (refill now (reservation_of X r)) X) /\
+    r <> NONE /\ exists now, clock_says (word X "arch_clock") now /\ let X1 := set_word "arch_clock" now X in
+      Y = (if r =? word X "charged" then charged_at now r X1 else set_reservation r (refill now (reservation_of X r)) X1) /\
       v = (if time_for t r (reservation_of Y r) =? 0 then 0 else 1).
-  Lemma has_does t X : ours t -> payer_ok X (payer_of X t) -> 0 <= word X "since" <= past -> does "sched_budget_has" [cpu; t] X (has_time t X).
-  Proof using HM Hcpu past_time clock.
-    intros Ht Hp Hs. apply does_timed. intros d e Ho He Hde. unfold payer_of in *. set (r := payer (reservation_of X t)) in *.
-    eapply timed_mono; [|apply timed_frame; [exact Hde|eapply (sched_budget_has_timed quiet kernel_entry M this HM past past_time clock cpu t r (word X "charged") (word X "since") (reservation_of X t) (reservation_of X r) d)]].
+  Lemma has_does t X : ours t -> payer_ok X (payer_of X t) -> time_ok X -> does "sched_budget_has" [cpu; t] X (has_time t X).
+  Proof using HM Hcpu clock.
+    intros Ht Hp [Hs Hh]. apply does_timed. intros d e Ho He Hde. unfold payer_of in *. set (r := payer (reservation_of X t)) in *.
+    eapply timed_mono; [|apply timed_frame; [exact Hde|eapply (sched_budget_has_timed quiet kernel_entry M this HM clock (word X "arch_clock") ltac:(lia) cpu t r (word X "charged") (word X "since") (reservation_of X t) (reservation_of X r) d)]].
     - cbn beta. intros v m (d' & Hpost & Hd' & ->). unfold has_time, payer_of. fold r. destruct Hpost as [(E & -> & ->)|(E & now & Hnow & Hv & Hd)].
       + exists X, d, e. split_and!; [by left|done..].
       + destruct Hp as [?|[Hr Hval]]; [done|]. cbn zeta in Hv, Hd. destruct (r =? word X "charged").
         * eexists _, d', e. split_and!; [right; split; [done|]; exists now; split_and!; [done|done|]|done| |done..].
           -- rewrite Hv. unfold charged_at. cbn [reservation_of set_word set_reservation]. by rewrite Z.eqb_refl.
-          -- rewrite Hd. by apply own_charged.
+          -- rewrite Hd. apply (own_charged (set_word "arch_clock" now X)); [by apply own_clock|done].
         * eexists _, d', e. split_and!; [right; split; [done|]; exists now; split_and!; [done|done|]|done| |done..].
           -- rewrite Hv. cbn [reservation_of set_reservation]. by rewrite Z.eqb_refl.
-          -- rewrite Hd. by apply own_set_reservation.
+          -- rewrite Hd. apply own_set_reservation; [by apply own_clock|done].
+    - by apply (arch_read this ours X d "arch_clock"); [|names].
     - eapply own_word; [exact Ho|names].
     - eapply own_word; [exact Ho|names].
     - done.
@@ -59,14 +63,14 @@ Section code.
   Qed.
 
   (** Who makes way for another thread: for a more important one, or after its slice for one of its priority; or its time is spent. *)
-  Theorem sched_make_way_does current X : ours current -> payer_ok X (payer_of X current) -> 0 <= word X "since" <= past ->
+  Theorem sched_make_way_does current X : ours current -> payer_ok X (payer_of X current) -> time_ok X ->
     let best := ready_best (queues X) cpu in
     does "sched_make_way" [cpu; current] X (fun v Y =>
       if negb (word X "kept" =? NONE) || (word X "running" <? best) then v = WAY_MAKES /\ Y = X
       else if word X "running" =? 0 then v = WAY_STAYS /\ Y = X
       else if (word X "slice_over" =? 1) && (best =? word X "running") then v = WAY_MAKES /\ Y = X
       else exists has, has_time current X has Y /\ v = (if has =? 0 then WAY_SPENT else WAY_STAYS)).
-  Proof using HM HR HC Hcpu clock past_time.
+  Proof using HM HR HC Hcpu clock.
     intros Ho Hp Hs best. enter sched_make_way_code. go. use best_does. go. get sched_cpu_running_triple "running"%string.
     go. get sched_cpu_slice_over_triple "slice_over"%string. go. get sched_cpu_kept_triple "kept"%string. do 2 go. change 4294967295 with NONE. fold best.
     destruct (_ || _); [by go|]. do 3 go. destruct (word X "running" =? 0); [by go|]. do 3 go. destruct (_ && _); [by go|]. do 2 go.
@@ -96,10 +100,6 @@ Section code.
   Qed.
 
   (** ** Parking *)
-  Lemma holds_read X w x v : holds X w -> (forall d, own X d -> d !! x = Some v) -> w !! x = Some v.
-  Proof using.
-    intros (dr & d & e & -> & Hr & Hde & _ & Ho & _) H. rewrite (map_union_comm dr) by done. apply own_read, own_read. by apply H.
-  Qed.
   Definition parked (t : Z) (s : ready) (X : cpu_state) : cpu_state :=
     let ends := period_end (reservation_of X (spends (reservation_of X t))) in
     set_word "alarm" (Z.min (word X "alarm") ends) (set_timeouts (<[SCHED_RELEASE_BASE + t := ends]> (timeouts X)) (cancels X) (set_queues s X)).
@@ -110,13 +110,13 @@ Section code.
     does "sched_budget_park" [cpu; t] X (fun v Y => v = 0 /\ Y = parked t s X).
   Proof using HM HQ HT Hcpu timer_arms.
     intros Ht Hb Hr He Hs Hno. unfold NUM_THREAD, NUM_CPU in *. set (r := spends (reservation_of X t)) in *. enter sched_budget_park_code. go.
-    intros w Hw. eapply during_assign; [eapply eval_load; [evaluate|evaluate|]; apply (holds_read X w _ _ Hw); intros d Ho; exact (holds_value _ _ _ _ "spends" _ (proj1 (proj1 (proj2 Ho) t Ht)) eq_refl)|].
+    intros w Hw. eapply during_assign; [eapply eval_load; [evaluate|evaluate|]; apply (holds_read this ours timer X w _ _ Hw); intros d Ho; exact (holds_value _ _ _ _ "spends" _ (proj1 (proj1 (proj2 Ho) t Ht)) eq_refl)|].
     locals_simpl. locals_plain. exists X. split; [|exact Hw]. fold r. go.
     assert (wrap W32 (QUEUE_PARKED_BASE + cpu) = parked_queue cpu) as Eq by (unfold parked_queue, QUEUE_PARKED_BASE; apply Z.mod_small; cbn [bits]; lia).
     unfold QUEUE_PARKED_BASE in Eq. eapply runs_call; [intros ?; evaluate|rewrite Eq; eapply ready_park_does; premise|after].
     assert (wrap W32 (144 + t) = SCHED_RELEASE_BASE + t) as Et by (unfold SCHED_RELEASE_BASE; apply Z.mod_small; cbn [bits]; lia).
     intros w' Hw'. eapply during_call_whole; [eapply evals_cons; [evaluate|eapply evals_cons; [evaluate|eapply evals_cons; [|evaluate]]]| |].
-    - eapply eval_load; [evaluate|evaluate|]. apply (holds_read _ w' _ (period_end (reservation_of X r)) Hw'). intros d Ho.
+    - eapply eval_load; [evaluate|evaluate|]. apply (holds_read this ours timer _ w' _ (period_end (reservation_of X r)) Hw'). intros d Ho.
       exact (holds_value _ _ _ _ "end" _ (proj1 (proj1 (proj2 Ho) r Hr)) eq_refl).
     - rewrite Et. eapply (event_add_does quiet kernel_entry M this Hcpu ours timer HM timer_arms _ _ (set_queues s X)); [|exact He|exact Hno|exact Hw'].
       split; [unfold SCHED_RELEASE_BASE, SCHED_NUM_EVENT; lia|]. unfold SCHED_RELEASE_BASE, NUM_THREAD. replace (144 + t) with (t + 1 * 144) by lia.
