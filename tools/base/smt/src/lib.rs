@@ -6,12 +6,18 @@
 //! what questions need. A solver that exceeds them, or is at work at the deadline, is killed: the session is then *lost*,
 //! and answers `Unknown` from there on. A caller thus gets a weaker result, not an error.
 //!
+//! Answers can be kept in a file, for programs that ask the same again ([`keep_answers`]): the solver then first hears of a session
+//! at its first question without an answer, all that was said before included.
+//!
 //! The process ends with the session, and with the thread that started it: a session does not outlive that thread.
 
+mod answers;
 mod process;
 
 use std::time::{Duration, Instant};
 
+use answers::Conversation;
+pub use answers::{keep_answers, questions, Questions};
 use process::{Line, Process};
 
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +28,8 @@ pub enum SmtError {
     Ended,
     #[error("the solver refused a command: {0}")]
     Refused(String),
+    #[error("the solver answers `{now}` where its answer was kept as `{before}`; delete the file of kept answers")]
+    Changed { before: String, now: String },
 }
 
 /// The solver's answer to a question.
@@ -64,13 +72,16 @@ pub struct Session {
     steps: u64,
     longest: Duration,
     deadline: Option<Instant>,
+    conversation: Option<Conversation>,
 }
 
 impl Session {
     pub fn start(options: &Options) -> Result<Session, SmtError> {
         let process = Process::start(options.memory).map_err(SmtError::Start)?;
         let (longest, steps) = (options.longest, 0);
-        let mut session = Session { process, is_lost: false, has_answered: false, steps, longest, deadline: None };
+        let conversation = Conversation::start(options.memory);
+        let mut session =
+            Session { process, is_lost: false, has_answered: false, steps, longest, deadline: None, conversation };
         session.tell("(set-option :print-success false)")?;
         session.tell("(set-option :produce-models true)")?;
         session.tell("(set-option :produce-unsat-cores true)")?;
@@ -117,6 +128,15 @@ impl Session {
 
     /// Sends commands that have no answer: declarations, assertions, `push`, `pop`.
     pub fn tell(&mut self, commands: &str) -> Result<(), SmtError> {
+        if let Some(conversation) = self.conversation.as_mut().filter(|_| !self.is_lost) {
+            conversation.say(commands);
+            conversation.held.push((commands.to_string(), None));
+            return Ok(());
+        }
+        self.write(commands)
+    }
+
+    fn write(&mut self, commands: &str) -> Result<(), SmtError> {
         if !self.is_lost && self.process.write(commands).is_err() {
             self.ended()?;
         }
@@ -174,7 +194,35 @@ impl Session {
 
     /// Sends a command and returns its answer; an empty one if the session is lost.
     fn ask(&mut self, command: &str) -> Result<String, SmtError> {
-        self.tell(command)?;
+        let Some(conversation) = self.conversation.as_mut().filter(|_| !self.is_lost) else {
+            return self.ask_solver(command);
+        };
+        conversation.say(command);
+        if let Some(answer) = conversation.answer() {
+            conversation.held.push((command.to_string(), Some(answer.clone())));
+            self.has_answered = true;
+            return Ok(answer);
+        }
+        for (command, kept) in std::mem::take(&mut conversation.held) {
+            let Some(before) = kept else {
+                self.write(&command)?;
+                continue;
+            };
+            let now = self.ask_solver(&command)?;
+            if !self.is_lost && now != before {
+                self.conversation.iter().for_each(Conversation::contradict);
+                return Err(SmtError::Changed { before, now });
+            }
+        }
+        let answer = self.ask_solver(command)?;
+        if let Some(conversation) = self.conversation.as_ref().filter(|_| !self.is_lost) {
+            conversation.keep(&answer);
+        }
+        Ok(answer)
+    }
+
+    fn ask_solver(&mut self, command: &str) -> Result<String, SmtError> {
+        self.write(command)?;
         if !self.is_lost && self.process.flush().is_err() {
             self.ended()?;
         }

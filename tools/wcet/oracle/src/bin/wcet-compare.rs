@@ -54,6 +54,10 @@ struct Cli {
     /// Runs the programs on the Verilog of a core, which is fetched and compiled, instead of the targets that emulators run.
     #[arg(long, conflicts_with_all = ["target", "page", "rows"])]
     core: bool,
+    /// Takes answers of the solver from this file, and adds what it had to be asked: a run behind a change then solves only
+    /// what that changes.
+    #[arg(long, value_name = "FILE")]
+    answers: Option<PathBuf>,
     /// Programs that are analysed at a time.
     #[arg(long, value_name = "NUMBER", default_value_t = 2)]
     jobs: usize,
@@ -74,7 +78,16 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    if let Some(file) = &cli.answers {
+        smt::keep_answers(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    }
     let rows = if cli.rows.is_empty() { measured(cli)? } else { told(&cli.rows)? };
+    if let Some(questions) = smt::questions() {
+        eprintln!("solver: {} answers were kept, {} questions were new", questions.kept, questions.new);
+        if questions.contradicted > 0 {
+            return Err("the solver does not answer as the file of answers says: delete that".into());
+        }
+    }
     print(cli, &rows)?;
     if let Some(path) = &cli.record {
         let campaign = match cli {
