@@ -257,14 +257,66 @@ fn shifted(side: &Number, range: Range, variable: &Number) -> Option<Range> {
         return Some(range);
     }
     match &*side.term {
-        Term::Unary(Unary::ZeroExtend, inner) if inner == variable => Some(range),
+        Term::Unary(Unary::ZeroExtend, inner) if inner == variable => return Some(range),
         // Neither has a bit less than both together.
-        Term::Binary(Binary::And, a, b) if a == variable || b == variable => Some((range.0, u64::MAX)),
-        Term::Binary(Binary::Add, x, c) if x == variable && range.0 <= range.1 => {
-            let c = c.as_constant()?;
-            let (low, high) = (range.0.wrapping_sub(c) & mask(side.size), range.1.wrapping_sub(c) & mask(side.size));
-            (low <= high).then_some((low, high))
+        Term::Binary(Binary::And, a, b) if a == variable || b == variable => return Some((range.0, u64::MAX)),
+        _ => {}
+    }
+    // Both are made of the same number: a comparison for equality with a constant may have taken that away from it.
+    let ((base, added), (other, more)) = (without_constant(side), without_constant(variable));
+    if base != other || side.size != variable.size || range.0 > range.1 {
+        return None;
+    }
+    let moved = |number: u64| number.wrapping_sub(added).wrapping_add(more) & mask(side.size);
+    let (low, high) = (moved(range.0), moved(range.1));
+    (low <= high).then_some((low, high))
+}
+
+/// A number as another one and a constant that is added to it.
+fn without_constant(number: &Number) -> (&Number, u64) {
+    if let Term::Binary(Binary::Add, base, added) = &*number.term {
+        if let Some(added) = added.as_constant() {
+            return (base, added);
         }
-        _ => None,
+    }
+    (number, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(base: &Number, number: u64) -> Number {
+        Number::binary(Binary::Add, base.clone(), Number::constant(number, base.size), base.size)
+    }
+
+    #[test]
+    fn a_sum_has_the_range_of_another_sum_of_the_same() {
+        let (leaf, other) = (Number::new(Term::Leaf(1), 4), Number::new(Term::Leaf(2), 4));
+        let (after, compared) = (sum(&leaf, 2), sum(&leaf, 0xffff_ffed));
+        assert_eq!(shifted(&compared, (0, 5), &after), Some((0x15, 0x1a)));
+        assert_eq!(shifted(&compared, (0, 5), &leaf), Some((0x13, 0x18)));
+        assert_eq!(shifted(&leaf, (0, 5), &after), Some((2, 7)));
+        assert_eq!(shifted(&compared, (0, 5), &sum(&other, 2)), None, "another number");
+        assert_eq!(shifted(&after, (1, 3), &leaf), None, "it goes through 0");
+        assert_eq!(shifted(&after, (3, 1), &leaf), None, "there is none");
+    }
+
+    /// What is not in the range is no value, for all numbers of a byte.
+    #[test]
+    fn no_value_is_outside_the_range() {
+        let leaf = Number::new(Term::Leaf(1), 1);
+        for (added, more) in [(0, 1), (1, 0), (2, 237), (237, 2), (255, 255), (128, 127), (0, 0)] {
+            let (side, variable) = (sum(&leaf, added), sum(&leaf, more));
+            for low in 0..=255 {
+                for high in low..=255 {
+                    let Some(found) = shifted(&side, (low, high), &variable) else { continue };
+                    for value in low..=high {
+                        let here = (value + 512 - added + more) % 256;
+                        assert!(found.0 <= here && here <= found.1, "{added} {more} {low} {high} {value}: {found:?}");
+                    }
+                }
+            }
+        }
     }
 }
