@@ -48,7 +48,8 @@ fn what_was_asked_before_is_answered_alike_and_all_else_is_asked() {
 
 /// Runs this test again as another process, which uses the file.
 fn run(file: &Path) -> bool {
-    let status = std::process::Command::new(std::env::current_exe().unwrap()).env("SMT_ANSWERS", file).output().unwrap();
+    let status =
+        std::process::Command::new(std::env::current_exe().unwrap()).env("SMT_ANSWERS", file).output().unwrap();
     status.status.success()
 }
 

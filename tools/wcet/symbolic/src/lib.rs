@@ -3,7 +3,8 @@
 //! [`Executor`] turns the operations of the intermediate language into [`Terms`], [`Region`] executes parts of an
 //! expanded graph that way, and [`Solver`] asks `z3`, a separate process. [`follow`] finds the least bounds of all loops
 //! of a small region at once, by executing it from its entry; [`least_bound`] that of one loop by exact unrolling, from
-//! where the loop is entered or further back. `wcet-paths` is built on these.
+//! where the loop is entered or further back; [`bound_by_measure`] a bound from what one iteration does to a register.
+//! `wcet-paths` is built on these.
 //!
 //! # What the answers mean
 //! Only *unsatisfiable* is ever used to make a bound smaller: no execution in the model does that. *Satisfiable* and
@@ -33,6 +34,7 @@ mod enumeration;
 mod executor;
 mod frames;
 mod load;
+mod measure;
 mod memory;
 mod model;
 mod print;
@@ -48,6 +50,7 @@ mod whole_region;
 pub use effects::{written, Effects, Known as KnownEffects};
 pub use executor::{Executor, Leave, State};
 pub use frames::{Frames, Known};
+pub use measure::bound_by_measure;
 pub use memory::{Memory, Pointers, Sharing, Touched, Version};
 pub use region::{AtLoop, Outcome, Point, Region, Setting, TooLarge};
 pub use solver::{Answer, Solver, SolverError, LIMIT};

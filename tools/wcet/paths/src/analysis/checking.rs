@@ -1,6 +1,7 @@
 //! Model checking for the loops that inference leaves without a bound, or with one that may not be the least.
 //!
-//! First each loop that is left is unrolled by itself for a while, then the region is followed as a whole, which says
+//! First each loop that is left is unrolled by itself for a while; then a measure is sought that each iteration makes smaller,
+//! which takes one iteration alone; then the region is followed as a whole, which says
 //! most; where that is too much, loops are unrolled by themselves with more effort. Inner loops first, since outer ones
 //! are unrolled with the bounds of those inside. What was found for one loop never depends on a guess about another: only
 //! proven bounds are handed on.
@@ -11,7 +12,9 @@ use std::time::Instant;
 use crate::loop_bounds::LoopBound;
 use wcet_binary::load::Program;
 use wcet_flow::context::{Expanded, LoopId};
-use wcet_symbolic::{follow, least_bound, Checked, Effort, Following, Frames, Setting, Sharing, SolverError};
+use wcet_symbolic::{
+    bound_by_measure, follow, least_bound, Checked, Effort, Following, Frames, Setting, Sharing, SolverError,
+};
 use wcet_values::Values;
 
 /// Bounds what is left, in place; returns the loops that were.
@@ -31,6 +34,7 @@ pub fn check(
     let frames = Frames::of(program, expanded, switches);
     let setting = Setting { program, graph: expanded, frames: &frames, values: Some(values), sharing, switches };
     unroll(&setting, &Effort { deadline, ..Effort::little() }, bounds, &mut checked, false)?;
+    measure(&setting, &Effort { deadline, ..Effort::little() }, bounds, &mut checked)?;
     // To make bounds smaller that are there is worth less than to find one.
     let open = bounds.iter().any(|found| found.bound.is_none());
     let effort = Following { deadline, ..if open { Following::default() } else { Following::little() } };
@@ -47,6 +51,23 @@ pub fn check(
     }
     unroll(&setting, &Effort { deadline, ..Effort::default() }, bounds, &mut checked, true)?;
     Ok(checked)
+}
+
+/// Loops without a bound of which one iteration tells that they end.
+fn measure(
+    setting: &Setting<'_, '_>,
+    effort: &Effort,
+    bounds: &mut [LoopBound],
+    checked: &mut BTreeSet<LoopId>,
+) -> Result<(), SolverError> {
+    for index in (0..bounds.len()).rev().filter(|index| bounds[*index].bound.is_none()).collect::<Vec<_>>() {
+        let known = |id: LoopId| bounds.iter().find(|found| found.loop_id == id).and_then(|found| found.bound);
+        if let Some(found) = bound_by_measure(setting, bounds[index].loop_id, &known, effort)? {
+            take(&mut bounds[index], found);
+            checked.insert(index);
+        }
+    }
+    Ok(())
 }
 
 /// Each loop without a bound by itself; `last` if nothing is tried for it after that.

@@ -3,5 +3,6 @@
 mod bounds;
 mod compiled;
 mod follow;
+mod measures;
 mod random_programs;
 mod translation;

@@ -15,8 +15,21 @@ pub struct Machine<'p> {
     temporaries: BTreeMap<u16, u128>,
 }
 
-/// The edges that the program takes with these arguments, in order.
+/// The edges that the program takes with these arguments, in order. Panics if it does not end.
 pub fn run(program: &Program, graph: &Expanded<'_>, arguments: &[u64], memory: &[(u64, u32)]) -> Vec<EdgeId> {
+    let taken = begin(program, graph, arguments, memory, 1_000_000);
+    assert!(taken.len() < 1_000_000, "it does not end");
+    taken
+}
+
+/// The same, of the first so many.
+pub fn begin(
+    program: &Program,
+    graph: &Expanded<'_>,
+    arguments: &[u64],
+    memory: &[(u64, u32)],
+    most: usize,
+) -> Vec<EdgeId> {
     let table = Registers::of(program.architecture);
     let mut machine = Machine {
         program,
@@ -37,10 +50,9 @@ pub fn run(program: &Program, graph: &Expanded<'_>, arguments: &[u64], memory: &
     }
     machine.registers[usize::from(table.stack_pointer().0)] = 0x7fff_0000;
     let (mut node, mut taken) = (graph.entry, Vec::new());
-    while let Some(edge) = machine.step(graph, node) {
+    while let Some(edge) = machine.step(graph, node).filter(|_| taken.len() < most) {
         taken.push(edge);
         node = graph.edges[edge].to;
-        assert!(taken.len() < 1_000_000, "it does not end");
     }
     taken
 }
