@@ -114,7 +114,7 @@ fn told(files: &[PathBuf]) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
 }
 
 /// Generated programs for each instruction set that are on the page.
-const ON_THE_PAGE: usize = 500;
+const ON_THE_PAGE: usize = 125;
 
 /// What is measured and analysed.
 enum Subject {

@@ -34,9 +34,6 @@ pub fn page(rows: &[Row]) -> String {
     let (generated, of_the_set): (Vec<Row>, Vec<Row>) =
         rows.iter().cloned().partition(|row| is_generated(&row.program));
     let rows = of_the_set.as_slice();
-    let (all, longest) =
-        rows.iter().fold((0.0, 0.0_f64), |(all, most), row| (all + row.seconds, most.max(row.seconds)));
-    let _ = writeln!(text, "The analysis took {all:.0} s for all of it, and {longest:.0} s for the slowest program.\n");
     totals(&mut text, rows);
     open_loops(&mut text, rows);
     conflicts(&mut text, rows);

@@ -54,6 +54,23 @@ fn arguments_of_32_bits_end_loops_on_rv64() {
     }
 }
 
+/// A word loses its lowest bit, whose place a loop inside counts: no recurrence says that.
+#[test]
+fn a_walk_along_the_bits_of_a_word_ends_with_them() {
+    let row = compare(&program("bit_set"), Target::X86Size, into(), Duration::from_secs(600)).unwrap();
+    assert!(row.faults().is_empty() && row.errors.is_empty(), "{row:?}");
+    assert_eq!(Sum::of([&row]).exact, row.loops.len(), "{row:?}");
+    assert!(row.bound.unwrap() >= row.observed.unwrap());
+}
+
+/// The index is read by an address that could be a device's, if the limit of the loop's counter were lost.
+#[test]
+fn a_jump_table_in_a_loop_is_understood_on_a_machine_with_devices() {
+    let row = compare(&program("switch_table"), Target::X86Size, into(), Duration::from_secs(600)).unwrap();
+    assert!(row.faults().is_empty() && row.errors.is_empty(), "{row:?}");
+    assert_eq!(Sum::of([&row]).exact, 1, "{row:?}");
+}
+
 /// The whole analysis: a bound on cycles that is not below any run, and paths excluded that no run takes.
 #[test]
 fn a_bound_holds_and_knows_branches_that_exclude_each_other() {
