@@ -223,9 +223,9 @@ uint32_t clients_await(const struct mail_set *set)
     return take(set, DEADLINE_NEVER);
 }
 
-uint32_t clients_poll(const struct mail_set *set)
+uint32_t clients_await_until(const struct mail_set *set, uint64_t time)
 {
-    return take(set, 0);
+    return take(set, time);
 }
 
 uint32_t clients_current(void)
@@ -243,11 +243,26 @@ void clients_turn_to(uint32_t client)
 
 /* ---- data areas ---- */
 
+/* Null if there is no link. */
+static uint8_t *data_of(uint32_t area, uint64_t *size)
+{
+    uint32_t port = area < CLIENTS_MOST ? FIRST_PORT + area : area & 0xffu;
+
+    *size = 0;
+    return port < DOMAIN_PORTS ? domain_data(port, size) : 0;
+}
+
+uint64_t area_size(uint32_t area)
+{
+    uint64_t size = 0;
+
+    return data_of(area, &size) != 0 ? size : 0;
+}
+
 static uint8_t *bytes_of(uint32_t area, uint64_t at_byte, uint64_t bytes)
 {
     uint64_t size = 0;
-    uint32_t port = area < CLIENTS_MOST ? FIRST_PORT + area : area & 0xffu;
-    uint8_t *data = port < DOMAIN_PORTS ? domain_data(port, &size) : 0;
+    uint8_t *data = data_of(area, &size);
 
     return data != 0 && bytes <= size && at_byte <= size - bytes ? data + at_byte : 0;
 }

@@ -240,18 +240,20 @@ fn work(shared: &Shared, is_first: bool, solver: &mut Solver) -> Result<Option<E
         } else {
             // A model that is made for these checks; its part that speaks of the claims, if that says enough.
             let whole = model(asked)?;
-            let mut of = |program: &Program, limit: Duration| -> Result<Vec<Row>, CheckError> {
+            let mut of = |program: &Program, checks: &[&Check], limit: Duration| -> Result<Vec<Row>, CheckError> {
                 let program = simplify(program, solver)?;
                 let mut preparer = Preparer::new(&program, protocols, solver)?;
                 let mut first = preparer.prepare(&preparer.hinted(), &BTreeSet::new());
-                perform_all(shared, &mut preparer, solver, &mut first, &checks, limit)
+                perform_all(shared, &mut preparer, solver, &mut first, checks, limit)
             };
-            let rows = slice(&whole).map(|part| of(&part, limit / FOR_PART)).transpose()?.unwrap_or_default();
-            if rows.len() == checks.len() && rows.iter().all(|row| row.verdict == "PROVED") {
-                rows
-            } else {
-                of(&whole, limit)?
+            let part = slice(&whole).map(|part| of(&part, &checks, limit / FOR_PART)).transpose()?.unwrap_or_default();
+            let mut rows: Vec<Row> = part.into_iter().filter(|row| row.verdict == "PROVED").collect();
+            let is_open = |check: &&&Check| rows.iter().all(|row| row.subprotocol != check.subprotocol);
+            let open: Vec<&Check> = checks.iter().filter(is_open).copied().collect();
+            if !open.is_empty() {
+                rows.extend(of(&whole, &open, limit)?);
             }
+            rows
         };
         let is_late = |row: &Row| row.verdict == "UNKNOWN" && row.seconds > limit.as_secs_f64();
         if rows.iter().any(is_late) && limit < options.limit {
@@ -312,6 +314,9 @@ fn perform(
     let outcome = loop {
         let prepared = again.as_mut().unwrap_or(first);
         let outcome = match &check.task {
+            Task::Safety(Goal::Wait(site), _) if preparer.has_clients() => {
+                safety::check_wait(&preparer.safety(prepared, shared, limit), solver, *site)?
+            }
             Task::Safety(goal, components) => {
                 safety::check(&preparer.safety(prepared, shared, limit), solver, goal, components.clone())?
             }

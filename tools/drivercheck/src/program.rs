@@ -116,12 +116,16 @@ pub struct Program {
     pub assumptions: BTreeSet<String>,
     /// Predicates that are likely to be needed; a proof does not rest on them.
     pub hints: Vec<Expr>,
+    /// The same for every check: where loops over clients stand, with regard to the client that is followed.
+    pub turns: Vec<Expr>,
     /// Variables of static objects that have a first value.
     pub lasting: BTreeSet<Var>,
     /// The cookie of the request that is followed.
     pub followed: Option<Var>,
     /// The number of the client that is followed, of several.
     pub client: Option<Var>,
+    /// The protocol of which there are several, and what the program keeps of the client that is followed.
+    pub of_client: (usize, HashSet<Var>),
     /// Cookie and payload of the message taken last.
     pub payload: BTreeSet<Var>,
     /// The I/O ports that the driver says it has.
@@ -133,6 +137,20 @@ pub struct Program {
 }
 
 impl Program {
+    /// How far predicates are from what is checked: nearest are those that speak of the request that is followed, then those that
+    /// speak of the client that is followed if the protocol is its own, and not if it is another one.
+    pub fn distance(&self, predicates: &[Expr], protocol: usize) -> u8 {
+        let of_client = |one: &Expr| one.vars().iter().any(|var| self.of_client.1.contains(var));
+        let of_request = |one: &Expr| self.followed.is_some_and(|cookie| one.mentions(cookie));
+        if predicates.iter().any(of_request) {
+            0
+        } else if predicates.iter().any(of_client) == (protocol == self.of_client.0) {
+            1
+        } else {
+            2
+        }
+    }
+
     /// Edges that leave each node.
     pub fn leaving(&self) -> Vec<Vec<usize>> {
         let mut out = vec![Vec::new(); self.nodes];

@@ -12,7 +12,9 @@
  *
  *   CLIENT()           the client whose turn it is. Requires: there is one.
  *   TURN_TO(client)    gives the turn to another. Requires: below the COUNT that the driver has said.
- *   POLL(mb1, mb2, …)  like AWAIT if there is a message; otherwise it returns 0 at once. */
+ *   POLL(mb1, mb2, …)  like AWAIT if there is a message; otherwise it returns 0 at once.
+ *   AWAIT_UNTIL(time, mb1, mb2, …)
+ *                      waits no longer than until this time, ns since boot, and then returns 0. */
 #ifndef ASHLAR_CLIENTS_H
 #define ASHLAR_CLIENTS_H
 
@@ -30,7 +32,7 @@ extern const struct driver_clients driver_clients;
 void clients_emit(uint32_t mailbox, uint64_t cookie);
 void clients_emit_payload(uint32_t mailbox, uint64_t cookie, const void *body, uint64_t size);
 uint32_t clients_await(const struct mail_set *set);
-uint32_t clients_poll(const struct mail_set *set);
+uint32_t clients_await_until(const struct mail_set *set, uint64_t time);
 uint32_t clients_current(void);
 void clients_turn_to(uint32_t client);
 
@@ -46,15 +48,21 @@ void clients_turn_to(uint32_t client);
         _Static_assert(sizeof *(body) <= MAIL_PAYLOAD, "a payload has at most 40 bytes");                              \
         clients_emit_payload((mailbox), (cookie), (body), sizeof *(body));                                             \
     } while (0)
-#define CLIENTS_TAKE(take, ...)                                                                                        \
+#define AWAIT_UNTIL(time, ...)                                                                                         \
     ({                                                                                                                 \
         _Static_assert(sizeof((const uint32_t[]){__VA_ARGS__}) <= MAIL_MOST * sizeof(uint32_t),                        \
                        "an AWAIT waits for at most 64 mailboxes");                                                     \
         static const struct mail_set mail_set_ = MAIL_SET(__VA_ARGS__);                                                \
-        take(&mail_set_);                                                                                              \
+        clients_await_until(&mail_set_, (time));                                                                       \
     })
-#define AWAIT(...) CLIENTS_TAKE(clients_await, __VA_ARGS__)
-#define POLL(...) CLIENTS_TAKE(clients_poll, __VA_ARGS__)
+#define AWAIT(...)                                                                                                     \
+    ({                                                                                                                 \
+        _Static_assert(sizeof((const uint32_t[]){__VA_ARGS__}) <= MAIL_MOST * sizeof(uint32_t),                        \
+                       "an AWAIT waits for at most 64 mailboxes");                                                     \
+        static const struct mail_set mail_set_ = MAIL_SET(__VA_ARGS__);                                                \
+        clients_await(&mail_set_);                                                                                     \
+    })
+#define POLL(...) AWAIT_UNTIL(0ul, __VA_ARGS__)
 
 /* A mailbox of the framework's own: the `status` was asked for at this process's console. */
 #define CONSOLE_STATUS AT(DOMAIN_EVENTS, 1)
@@ -74,6 +82,8 @@ uint32_t driver_is_named(void);
  * Each returns 0, and does nothing, if there is no link or the bytes are not all in its area. */
 #define AREA_OF_DRIVER(protocol) (0x100u | (protocol))
 
+/* Bytes of an area; 0 if there is no link. */
+uint64_t area_size(uint32_t area);
 uint32_t area_read(void *to, uint32_t area, uint64_t at, uint64_t bytes);
 uint32_t area_write(uint32_t area, uint64_t at, const void *from, uint64_t bytes);
 uint32_t area_clear(uint32_t area, uint64_t at, uint64_t bytes);

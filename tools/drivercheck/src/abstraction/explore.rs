@@ -82,7 +82,7 @@ impl Space {
     pub fn new(program: &Program, components: Vec<Component>, seed: bool) -> Self {
         let mut space =
             Space { components: Vec::new(), tracked: Vec::new(), abstraction: Abstraction::new(program), seed };
-        for hint in &program.hints {
+        for hint in program.hints.iter().chain(&program.turns) {
             space.abstraction.add(*hint);
         }
         components.into_iter().for_each(|one| space.add(one));

@@ -93,12 +93,25 @@ impl Abstraction {
         }
     }
 
+    /// Whether adding it would change nothing.
+    fn has(&self, predicate: Expr) -> bool {
+        predicate.value().is_some()
+            || self.predicates.contains(&predicate)
+            || self.predicates.contains(&crate::expr::not(predicate))
+    }
+
+    /// Whether a predicate is new; if `is_wanted`, it is added.
+    pub fn offer(&mut self, predicate: Expr, is_wanted: bool) -> bool {
+        if is_wanted {
+            self.add(predicate)
+        } else {
+            !self.has(predicate)
+        }
+    }
+
     /// Adds a predicate; false if it is known already.
     pub fn add(&mut self, predicate: Expr) -> bool {
-        if predicate.value().is_some() {
-            return false;
-        }
-        if self.predicates.contains(&predicate) || self.predicates.contains(&crate::expr::not(predicate)) {
+        if self.has(predicate) {
             return false;
         }
         let vars = predicate.vars();

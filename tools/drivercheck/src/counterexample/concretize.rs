@@ -231,7 +231,7 @@ impl<'a, 'b> Concretizer<'a, 'b> {
         for (mark, var) in repeats.iter().flat_map(|(mark, vars)| vars.iter().map(|var| (*mark, *var))) {
             let same = expr::equal(self.run.value_at(mark, var), self.run.value_of(var));
             if same.is_false() {
-                return Ok(Feasible::No(Vec::new()));
+                return Ok(Feasible::No(vec![Vec::new()]));
             }
             if !same.is_true() {
                 all.push((same, usize::MAX));

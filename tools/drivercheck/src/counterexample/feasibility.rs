@@ -10,8 +10,8 @@ const MOST_ACTIVE: usize = 16;
 
 pub enum Feasible {
     Yes(Values),
-    /// Steps of assumptions that contradict each other.
-    No(Vec<usize>),
+    /// Steps of assumptions that contradict each other: one contradiction or more, of which none shares a step with another.
+    No(Vec<Vec<usize>>),
     Unknown,
 }
 
@@ -73,6 +73,8 @@ pub fn check(
     let (mut conditions, mut at) = (Vec::new(), Vec::new());
     let mut read: Vec<(usize, Vec<(Var, Expr)>)> = Vec::new();
     let mut marked: Vec<(Var, Expr)> = Vec::new();
+    // Steps that are impossible by themselves.
+    let mut alone: Vec<Vec<usize>> = Vec::new();
     for (index, step) in steps.iter().enumerate() {
         if let Some((_, vars)) = repeats.filter(|(start, _)| *start == index) {
             for var in vars {
@@ -91,7 +93,11 @@ pub fn check(
             Op::Assume(condition) => {
                 let value = symbolic.value(*condition);
                 if value.is_false() {
-                    return Ok(Feasible::No(vec![index]));
+                    if !has_clients(program) {
+                        return Ok(Feasible::No(vec![vec![index]]));
+                    }
+                    alone.push(vec![index]);
+                    continue;
                 }
                 let vars = condition.vars();
                 read.push((index, vars.iter().map(|var| (*var, symbolic.now[var])).collect()));
@@ -108,13 +114,46 @@ pub fn check(
         let own = expr::var(var, program.vars[var as usize].bits);
         let same = expr::equal(before, symbolic.value(own));
         if same.is_false() {
-            return Ok(Feasible::No(Vec::new()));
+            return Ok(Feasible::No(vec![Vec::new()]));
         }
         if !same.is_true() {
             all.push((same, usize::MAX));
         }
     }
-    solve(solver, program, all, &read)
+    if !alone.is_empty() {
+        alone.reverse();
+        alone.truncate(MOST_CORES);
+        return Ok(Feasible::No(contradictions(solver, all, alone)?));
+    }
+    Ok(match solve(solver, program, all.clone(), &read)? {
+        Feasible::No(first) if has_clients(program) => Feasible::No(contradictions(solver, all, first)?),
+        feasible => feasible,
+    })
+}
+
+/// Programs with several clients do much that has nothing to do with the one that is followed, so a path that is impossible mostly is
+/// for several reasons, of which the simplest one is wanted.
+fn has_clients(program: &Program) -> bool {
+    program.client.is_some()
+}
+
+/// How many contradictions of a path are looked for.
+const MOST_CORES: usize = 6;
+
+/// Contradictions among the conditions, each from other steps.
+fn contradictions(
+    solver: &mut Solver,
+    mut all: Vec<(Expr, usize)>,
+    mut found: Vec<Vec<usize>>,
+) -> Result<Vec<Vec<usize>>, SolverError> {
+    while found.len() < MOST_CORES {
+        let Some(last) = found.last().filter(|last| !last.is_empty()) else { break };
+        all.retain(|(_, step)| *step == usize::MAX || !last.contains(step));
+        let conditions: Vec<Expr> = all.iter().map(|(condition, _)| *condition).collect();
+        let Answer::Unsat(core) = solver.check(&conditions, false, true)? else { break };
+        found.push(core.into_iter().map(|one| all[one].1).filter(|one| *one != usize::MAX).collect());
+    }
+    Ok(found)
 }
 
 /// Whether conditions can hold together, each with the step that requires it (the greatest number: none), with the values of
@@ -128,7 +167,7 @@ pub fn solve(
     let (mut conditions, mut at): (Vec<Expr>, Vec<usize>) = all.into_iter().unzip();
     let mut lonely = match lonely(solver, program, &mut conditions, &mut at)? {
         Lonely::Values(values) => values,
-        Lonely::Impossible(index) => return Ok(Feasible::No(vec![index])),
+        Lonely::Impossible(index) => return Ok(Feasible::No(vec![vec![index]])),
         Lonely::Unknown => return Ok(Feasible::Unknown),
     };
     Ok(match solver.check(&conditions, true, true)? {
@@ -139,7 +178,7 @@ pub fn solve(
             Feasible::Yes(Values { read: read.iter().map(|(index, all)| (*index, values(all))).collect() })
         }
         Answer::Unsat(core) => {
-            Feasible::No(core.into_iter().map(|one| at[one]).filter(|one| *one != usize::MAX).collect())
+            Feasible::No(vec![core.into_iter().map(|one| at[one]).filter(|one| *one != usize::MAX).collect()])
         }
         Answer::Unknown => Feasible::Unknown,
     })
@@ -225,19 +264,37 @@ enum Effort {
     Exact,
     /// ... or by the all-zero and the all-one value.
     Bold,
-    /// Variables that have one value at an assumption of the core have that value.
+    /// Variables that have one value at an assumption of the core, or where another one of a condition is havocked, have
+    /// that value.
     Values,
     /// Which bit a havocked variable takes out of a set does not matter: it is the lowest.
     Sets,
 }
 
-/// Predicates that exclude the path: the weakest preconditions of the core's assumptions at each earlier moment. More effort is
-/// made only if no predicate is new.
-pub fn predicates(steps: &[&Step], core: &[usize], is_new: &mut dyn FnMut(Expr) -> bool) -> bool {
+/// Predicates that exclude the path: the weakest preconditions of a contradiction's assumptions at each earlier moment. More effort is
+/// made only if no predicate is new. Of several contradictions that one is taken which needs the fewest new ones, if possible of those that
+/// are `near` what is checked. `is_new` says whether one is new and, if it is asked to, adds it.
+pub fn predicates(
+    steps: &[&Step],
+    cores: &[Vec<usize>],
+    distance: &dyn Fn(&[Expr]) -> u8,
+    is_new: &mut dyn FnMut(Expr, bool) -> bool,
+) -> bool {
     for effort in [Effort::Exact, Effort::Bold, Effort::Values, Effort::Sets] {
-        let new: Vec<Expr> = collect(steps, core, effort).into_iter().filter(|one| is_new(*one)).collect();
-        if !new.is_empty() {
-            return true;
+        let mut all: Vec<Vec<Expr>> = cores.iter().map(|core| collect(steps, core, effort)).collect();
+        if all.len() > 1 {
+            for own in &mut all {
+                own.retain(|one| is_new(*one, false));
+                own.sort_unstable();
+                own.dedup();
+            }
+            all.retain(|own| !own.is_empty());
+            all.sort_by_key(|own| (distance(own), own.len()));
+        }
+        for own in all {
+            if own.into_iter().filter(|one| is_new(*one, true)).count() != 0 {
+                return true;
+            }
         }
     }
     false
@@ -246,12 +303,13 @@ pub fn predicates(steps: &[&Step], core: &[usize], is_new: &mut dyn FnMut(Expr) 
 fn collect(steps: &[&Step], core: &[usize], effort: Effort) -> Vec<Expr> {
     let mut found = Vec::new();
     let mut active: Vec<Expr> = Vec::new();
-    let mut values = if effort == Effort::Values { values(steps, core) } else { HashMap::default() };
     for (index, step) in steps.iter().enumerate().rev() {
         match &step.op {
             Op::Assume(condition) if core.contains(&index) => {
                 active.push(*condition);
-                active.extend(values.remove(&index).unwrap_or_default());
+                if effort == Effort::Values {
+                    active.extend(values(&steps[..index], &condition.vars()));
+                }
             }
             Op::Assign(var, value) if active.iter().any(|one| one.mentions(*var)) => {
                 for condition in &mut active {
@@ -259,6 +317,11 @@ fn collect(steps: &[&Step], core: &[usize], effort: Effort) -> Vec<Expr> {
                 }
             }
             Op::Havoc(var) if active.iter().any(|one| one.mentions(*var)) => {
+                if effort == Effort::Values {
+                    let open = active.iter().filter(|one| one.mentions(*var));
+                    let others: Vec<Var> = open.flat_map(|one| one.vars().to_vec()).collect();
+                    active.extend(values(&steps[..index], &others));
+                }
                 close(&mut active, *var, effort);
             }
             _ => continue,
@@ -271,11 +334,10 @@ fn collect(steps: &[&Step], core: &[usize], effort: Effort) -> Vec<Expr> {
     found
 }
 
-/// By assumption of the core: what its variables are equal to, of those that have one value there whatever was havocked.
-fn values(steps: &[&Step], core: &[usize]) -> HashMap<usize, Vec<Expr>> {
+/// What these variables are equal to behind the steps, of those that have one value there whatever was havocked.
+fn values(steps: &[&Step], vars: &[Var]) -> Vec<Expr> {
     let mut now: HashMap<Var, Expr> = HashMap::default();
-    let mut found = HashMap::default();
-    for (index, step) in steps.iter().enumerate() {
+    for step in steps {
         match &step.op {
             Op::Assign(var, value) => {
                 let value = value.replace(&|one| now.get(&one).copied());
@@ -287,14 +349,10 @@ fn values(steps: &[&Step], core: &[usize]) -> HashMap<usize, Vec<Expr>> {
             Op::Havoc(var) => {
                 now.remove(var);
             }
-            Op::Assume(condition) if core.contains(&index) => {
-                let own = |var: &Var| now.get(var).map(|value| expr::equal(expr::var(*var, value.bits()), *value));
-                found.insert(index, condition.vars().iter().filter_map(own).collect());
-            }
             _ => {}
         }
     }
-    found
+    vars.iter().filter_map(|var| now.get(var).map(|value| expr::equal(expr::var(*var, value.bits()), *value))).collect()
 }
 
 /// Eliminates a variable from conditions.

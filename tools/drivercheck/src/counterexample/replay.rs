@@ -54,6 +54,17 @@ pub fn replay(protocols: &Protocols, steps: &[&Step]) -> Replay {
     Replay { moments, states, refused: None, history }
 }
 
+/// The first message that one protocol refuses, whatever the others do.
+pub fn refused_by(protocols: &Protocols, steps: &[&Step], protocol: usize) -> Option<(usize, Message)> {
+    let is_own = |step: &Step| match step.op {
+        Op::Emit(message) | Op::Receive(message) => message.0 == protocol,
+        _ => false,
+    };
+    let own: Vec<usize> = (0..steps.len()).filter(|index| is_own(steps[*index])).collect();
+    let (at, message) = replay(protocols, &own.iter().map(|index| steps[*index]).collect::<Vec<_>>()).refused?;
+    Some((own[at], message))
+}
+
 /// Protocols, with the promise, because of which an AWAIT ends.
 pub fn covering(
     protocols: &Protocols,

@@ -83,7 +83,8 @@ pub fn find<'a>(
                         return Ok(Search::Found(Box::new(Found { path, values, first, is_doubtful })));
                     }
                     Feasible::Unknown => continue,
-                    Feasible::No(core) => {
+                    Feasible::No(all) => {
+                        let core = all.concat();
                         cores.insert(concretizer.edges(&core));
                         let repeats = first.map(|first| (first.steps, &matter));
                         (concretizer.relevant_loops(&steps, &core, repeats), usize::MAX)
@@ -94,7 +95,8 @@ pub fn find<'a>(
                 // Where the solver was asked, the run up to there may be impossible already, by what a loop before did.
                 let asked = plans.iter().any(|plan| plan.asks_solver);
                 match if asked { concretizer.check(solver, None)? } else { Feasible::Unknown } {
-                    Feasible::No(core) => {
+                    Feasible::No(all) => {
+                        let core = all.concat();
                         cores.insert(concretizer.edges(&core));
                         (concretizer.relevant_loops(&steps, &core, None), usize::MAX)
                     }

@@ -80,7 +80,7 @@ fn a_feasible_path_has_values_that_replay() {
 fn an_infeasible_path_is_refused_with_its_contradiction() {
     let (x, y) = (var(0, 8), var(1, 8));
     let core = |ops: &[Op]| match check(ops, None) {
-        Feasible::No(core) => core.into_iter().collect::<BTreeSet<_>>(),
+        Feasible::No(cores) => cores.concat().into_iter().collect::<BTreeSet<_>>(),
         _ => panic!("{ops:?} cannot happen"),
     };
     let ops = [Op::Assume(is(y, 1)), Op::Assume(less(x, y)), Op::Assign(0, plus(x, 1)), Op::Assume(is(x, 2))];
@@ -137,7 +137,7 @@ fn a_contradiction_gives_predicates() {
     let steps = steps(&[Op::Assign(0, plus(y, 1)), Op::Assume(is(y, 1)), Op::Assume(is(x, 5))]);
     let mut found = Vec::new();
     let steps: Vec<&Step> = steps.iter().collect();
-    let is_new = feasibility::predicates(&steps, &[1, 2], &mut |one| {
+    let is_new = feasibility::predicates(&steps, &[vec![1, 2]], &|_| 0, &mut |one, _| {
         found.push(one);
         true
     });
@@ -161,7 +161,7 @@ fn a_bit_that_is_taken_out_may_be_the_lowest() {
     let steps: Vec<&Step> = steps.iter().collect();
     let mut found: Vec<expr::Expr> = Vec::new();
     // What other efforts find is known already.
-    while feasibility::predicates(&steps, &[2, 4], &mut |one| {
+    while feasibility::predicates(&steps, &[vec![2, 4]], &|_| 0, &mut |one, _| {
         let is_new = !found.contains(&one);
         found.extend(is_new.then_some(one));
         is_new

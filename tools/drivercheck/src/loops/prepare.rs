@@ -37,16 +37,27 @@ impl<'a> Preparer<'a> {
         Ok(Preparer { program, protocols, counted, loops, known })
     }
 
+    /// Whether the program has several clients.
+    pub fn has_clients(&self) -> bool {
+        self.program.client.is_some()
+    }
+
     /// Heads of loops that change what the program's hints speak of: their summaries would be too coarse.
     pub fn hinted(&self) -> BTreeSet<usize> {
         let vars: HashSet<Var> = self.program.hints.iter().flat_map(|hint| hint.vars().to_vec()).collect();
+        let live = self.program.live();
         let mut found = BTreeSet::new();
         let mut work: Vec<&Loop> = self.loops.iter().collect();
         while let Some(one) = work.pop() {
             work.extend(&one.inner);
             let inside = |edge: &&Edge| one.nodes.contains(&edge.from) && one.nodes.contains(&edge.to);
             let steps = self.program.edges.iter().filter(inside).flat_map(|edge| &edge.steps);
-            let changes = |step: &Step| matches!(step.op, Op::Assign(var, _) | Op::Havoc(var) if vars.contains(&var));
+            // What each iteration sets anew, and nothing reads behind the loop, is lost anyway.
+            let leaves = |edge: &&Edge| one.nodes.contains(&edge.from) && !one.nodes.contains(&edge.to);
+            let mut outside: HashSet<Var> = live[one.head].clone();
+            outside.extend(self.program.edges.iter().filter(leaves).flat_map(|edge| live[edge.to].iter().copied()));
+            let matters = |var: &Var| vars.contains(var) && outside.contains(var);
+            let changes = |step: &Step| matches!(&step.op, Op::Assign(var, _) | Op::Havoc(var) if matters(var));
             if steps.into_iter().any(changes) {
                 found.insert(one.head);
             }

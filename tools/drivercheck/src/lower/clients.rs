@@ -28,7 +28,7 @@ pub const CONSOLE_STATUS: u64 = 1;
 pub struct Names {
     pub emit: Vec<String>,
     pub wait: Vec<String>,
-    /// Takes a message if there is one.
+    /// Takes a message if one comes in time.
     pub poll: Vec<String>,
     pub current: Vec<String>,
     pub turn: Vec<String>,
@@ -46,7 +46,7 @@ impl Default for Names {
         Names {
             emit: all(&["clients_emit", "clients_emit_payload"]),
             wait: all(&["clients_await"]),
-            poll: all(&["clients_poll"]),
+            poll: all(&["clients_await_until"]),
             current: all(&["clients_current"]),
             turn: all(&["clients_turn_to"]),
         }
@@ -76,6 +76,7 @@ impl<'a> Lower<'a> {
             let (own, turn) = (self.fresh("the client", 32), self.fresh("CLIENT()", 32));
             let is_own = self.decided();
             self.program.client = Some(own);
+            self.program.of_client.0 = several.protocol;
             self.clients = Some(Clients { several, own, turn, is_own });
         }
     }
@@ -144,6 +145,11 @@ impl<'a> Lower<'a> {
         }
     }
 
+    /// The number of the client that is followed, and how many there are.
+    pub(super) fn own_client(&self) -> Option<(Expr, Expr)> {
+        self.clients.map(|clients| (self.var(clients.own), expr::constant(clients.several.count, 32)))
+    }
+
     fn is_client(&self, var: Var) -> Expr {
         let count = self.clients.map_or(0, |clients| clients.several.count);
         expr::compare(Compare::ULt, self.var(var), expr::constant(count, 32))
@@ -209,12 +215,15 @@ impl<'a> Lower<'a> {
     pub(super) fn turn_to(&mut self, arguments: &[Value]) -> Value {
         if let (Some(clients), Some(Value::Int(client, ty))) = (self.clients, arguments.first()) {
             let client = super::operator::resize(*client, ty, 32);
+            if matches!(client.node(), Node::Var { .. }) {
+                self.turns.insert(client);
+            }
+            // Decided by the driver's own variable, of which more is known than of its copy.
+            if self.at.is_some() {
+                self.decide(clients.is_own, expr::equal(client, self.var(clients.own)));
+            }
             self.assign(clients.turn, client);
             self.op(Op::Assume(self.is_client(clients.turn)));
-            let is_own = self.is_turn_of_own(&clients);
-            if self.at.is_some() {
-                self.decide(clients.is_own, is_own);
-            }
         }
         Value::Void
     }

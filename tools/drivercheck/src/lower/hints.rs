@@ -10,11 +10,14 @@ impl Lower<'_> {
     /// Predicates that proofs about requests need as a rule: whether the request's bit is set in a number that is used as a
     /// set of cookies, and whether the element that is followed is between two counters of a ring.
     pub(super) fn hint(&mut self) {
+        self.program.turns = self.turn_hints();
         let Some(followed) = self.followed else { return };
         let steps: Vec<&Step> = self.program.edges.iter().flat_map(|edge| &edge.steps).collect();
         let mut hints: Vec<Expr> = (NONE..=ELSEWHERE).map(|place| self.is_at(&followed, place)).collect();
         let limit = expr::constant(followed.limit, 64);
         hints.push(expr::compare(Compare::ULt, self.var(followed.cookie), limit));
+        hints.push(expr::compare(Compare::ULt, self.var(self.cookie), limit));
+        hints.push(expr::equal(self.var(self.cookie), self.var(followed.cookie)));
         // Sets of cookies.
         let mut own: HashSet<Var> = HashSet::from_iter([self.cookie]);
         let mut sets: HashSet<Var> = HashSet::default();
@@ -22,7 +25,7 @@ impl Lower<'_> {
             let before = (own.len(), sets.len());
             for step in &steps {
                 let Op::Assign(var, value) = &step.op else { continue };
-                if value.vars().iter().any(|one| sets.contains(one)) || has_bit_of(*value, &own) {
+                if is_made_of_set(*value, &sets) || has_bit_of(*value, &own) {
                     sets.insert(*var);
                 } else if value.vars().iter().any(|one| own.contains(one)) {
                     own.insert(*var);
@@ -36,19 +39,28 @@ impl Lower<'_> {
         let objects: HashSet<Var> = self.kept.values().copied().collect();
         // ... and copies of those that outlive a call.
         let is_kept = |var: &Var| objects.contains(var) && !self.owners.contains_key(var);
+        // Of several clients' protocol what lasts is kept by client; what the driver's is about, elsewhere.
+        let of_client = &self.program.of_client;
+        let is_foreign = |var: &Var| {
+            let is_own = of_client.1.contains(var) == (followed.is_of(of_client.0));
+            self.program.client.is_some() && is_kept(var) && !is_own
+        };
         let copies = steps.iter().filter_map(|step| match &step.op {
             Op::Assign(var, value) => match value.node() {
-                Node::Var { var: from, .. } if is_kept(&from) && sets.contains(&from) => Some(*var),
+                Node::Var { var: from, .. } if is_kept(&from) && !is_foreign(&from) && sets.contains(&from) => {
+                    Some(*var)
+                }
                 _ => None,
             },
             _ => None,
         });
         let copies: HashSet<Var> = copies.collect();
-        let mut own: Vec<Var> = own.into_iter().filter(|var| objects.contains(var) || *var == self.cookie).collect();
+        let is_hint = |var: &Var| !is_foreign(var) && (objects.contains(var) || *var == self.cookie);
+        let mut own: Vec<Var> = own.into_iter().filter(is_hint).collect();
         own.sort_unstable();
         let is_own = |var: &Var| expr::equal(expr::zero_extend(self.var(*var), 64), self.var(followed.cookie));
         hints.extend(own.iter().map(is_own));
-        let mut sets: Vec<Var> = sets.into_iter().filter(|var| objects.contains(var) || copies.contains(var)).collect();
+        let mut sets: Vec<Var> = sets.into_iter().filter(|var| is_hint(var) || copies.contains(var)).collect();
         sets.sort_unstable();
         let cookie = self.var(followed.cookie);
         let bit_of = |set: Expr| expr::cut(expr::binary(Operation::LShr, expr::zero_extend(set, 64), cookie), 1);
@@ -126,6 +138,31 @@ impl Lower<'_> {
             }
         }
         self.program.hints = hints;
+    }
+
+    /// Whether a loop over the clients has been with the one that is followed.
+    fn turn_hints(&self) -> Vec<Expr> {
+        let Some((own, count)) = self.own_client() else { return Vec::new() };
+        let of = |turn: Expr| {
+            let is_inside = expr::compare(Compare::ULt, turn, count);
+            [expr::compare(Compare::ULt, own, turn), expr::equal(own, turn), is_inside]
+        };
+        let mut hints: Vec<Expr> = self.turns.iter().copied().flat_map(of).collect();
+        if !hints.is_empty() {
+            hints.push(expr::compare(Compare::ULt, own, count));
+        }
+        hints
+    }
+}
+
+/// Whether it is a set of bits that is made of one of these.
+fn is_made_of_set(value: Expr, sets: &HashSet<Var>) -> bool {
+    match value.node() {
+        Node::Var { var, .. } => sets.contains(&var),
+        Node::Binary(Operation::LShr | Operation::AShr | Operation::URem | Operation::UDiv, ..) => false,
+        Node::Binary(_, a, b) | Node::Choose(_, a, b) => is_made_of_set(a, sets) || is_made_of_set(b, sets),
+        Node::Not(a) | Node::Zero(a, _) | Node::Sign(a, _) | Node::Cut(a, _) => is_made_of_set(a, sets),
+        Node::Const { .. } | Node::Compare(..) => false,
     }
 }
 

@@ -106,13 +106,17 @@ impl<'a> Lower<'a> {
         self.send(sent.message, sent.cookie);
     }
 
-    /// `may_be_none`: it does not wait, and gives 0 if there is no message.
+    /// `may_be_none`: it waits until a time, and gives 0 if no message has come.
     pub(super) fn wait(&mut self, arguments: &'a [Node<Expression>], may_be_none: bool) -> Value {
         let place = self.place.clone();
         let mut messages = BTreeSet::new();
         let mut asks_console = false;
         let set = match arguments {
             [set] => self.set(set),
+            [set, time] if may_be_none => {
+                self.expression(time);
+                self.set(set)
+            }
             _ => None,
         };
         match set {

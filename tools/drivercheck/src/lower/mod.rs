@@ -94,6 +94,7 @@ impl Default for Names {
                 "area_clear",
                 "area_copy",
                 "area_read",
+                "area_size",
                 "area_write",
                 "client_count",
                 "client_name",
@@ -194,6 +195,8 @@ pub(crate) struct Lower<'a> {
     counters: HashMap<Expr, Expr>,
     written: HashSet<Expr>,
     taken: HashSet<Expr>,
+    /// Variables by which the driver has named the client whose turn it is.
+    turns: std::collections::BTreeSet<Expr>,
     followed_indexes: BTreeMap<Var, u64>,
     /// The payload of the message taken last, by byte and bits: its variables, and what the round before has read of it.
     payload: BTreeMap<(u64, u32), Var>,
@@ -321,6 +324,7 @@ impl<'a> Lower<'a> {
             counters: HashMap::default(),
             written: HashSet::default(),
             taken: HashSet::default(),
+            turns: std::collections::BTreeSet::new(),
             followed_indexes: BTreeMap::new(),
             payload: BTreeMap::new(),
             payload_read: BTreeSet::new(),

@@ -110,7 +110,9 @@ impl<'a> Lower<'a> {
                 Storage::Fields(Rc::new(all.collect()))
             }
             Type::Array(element, count) if self.is_by_client(*count) => {
-                Storage::ByClient(Rc::new(self.storage(&format!("{name}[CLIENT()]"), element, object)))
+                let inner = self.storage(&format!("{name}[CLIENT()]"), element, object);
+                self.program.of_client.1.extend(inner.vars());
+                Storage::ByClient(Rc::new(inner))
             }
             Type::Array(element, count) if *count <= SMALL_ARRAY && self.values(ty) <= SMALL_VALUES => {
                 let all = (0..*count).map(|index| self.storage(&format!("{name}[{index}]"), element, object));

@@ -134,7 +134,20 @@ impl Lower<'_> {
                 return Value::Void;
             }
         };
+        let is_product = matches!(op, Op::Mul) && a.value().is_none() && b.value().is_none();
+        let is_quotient = matches!(op, Op::SDiv | Op::UDiv | Op::SRem | Op::URem) && b.value().is_none();
+        if is_product || is_quotient {
+            return Value::Int(self.guess_product(ty.bits()), ty);
+        }
         Value::Int(expr::binary(op, a, b), ty)
+    }
+
+    /// Any value, where the solver would take too long to find the right ones: of a product or quotient of two variables.
+    fn guess_product(&mut self, bits: u32) -> Expr {
+        let value = self.fresh("(product)", bits);
+        self.op(crate::program::Op::Havoc(value));
+        self.program.vars[value as usize].is_guess = true;
+        self.var(value)
     }
 
     pub(super) fn integer(&mut self, value: Value) -> (Expr, Type) {

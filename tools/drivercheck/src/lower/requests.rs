@@ -43,6 +43,11 @@ impl Followed {
         Claim::Requests(self.protocol, self.request)
     }
 
+    /// Whether it is a request of this protocol.
+    pub(super) fn is_of(&self, protocol: usize) -> bool {
+        self.protocol == protocol
+    }
+
     /// Variables that are not the program's own.
     pub(super) fn has(&self, var: Var) -> bool {
         [self.cookie, self.at, self.count].contains(&var)

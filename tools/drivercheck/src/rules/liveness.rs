@@ -9,12 +9,13 @@ use crate::counterexample::feasibility::{self, Feasible};
 use crate::counterexample::replay::replay;
 use crate::counterexample::search::{self, Found as Run, Search};
 use crate::counterexample::trace::{name, trace};
+use crate::expr::Expr;
 use crate::hash::HashSet;
 use crate::program::{Message, Op, Program, Step};
 use crate::rules::component::Component;
 use crate::rules::fair_cycle::{self, Lasso};
 use crate::rules::promise::{broken_promise, grant_unfair};
-use crate::rules::safety::{grant_guard, grant_promise, track, Context, Outcome, Verdict, LIMIT, ROUNDS};
+use crate::rules::safety::{grant_guard, grant_own, grant_promise, track, Context, Outcome, Verdict, LIMIT, ROUNDS};
 use crate::solver::{Solver, SolverError};
 
 #[derive(Debug, Clone)]
@@ -149,8 +150,18 @@ fn judge(
     if track(space, &long) {
         return Ok(Judgement::Refined);
     }
+    if grant_own(context, space, &long) {
+        return Ok(Judgement::Refined);
+    }
     if grant_unfair(context, space, &long, stem, cycle) {
         return Ok(Judgement::Refined);
+    }
+    // Two turns by themselves: what leads to the cycle may be impossible too, but that says nothing of the next way there.
+    let twice = run(2);
+    for steps in [&twice[stem..stem + cycle], &twice[stem..]] {
+        if refute(context, solver, space, steps)? == Refuted::Newly {
+            return Ok(Judgement::Refined);
+        }
     }
     // A protocol that is taken for granted multiplies the states; a predicate splits them only where its variables are live.
     if refute_behind(context, solver, space, &run(1), cycle)? == Refuted::Newly {
@@ -235,10 +246,14 @@ enum Refuted {
 }
 
 fn refute(context: &Context, solver: &mut Solver, space: &mut Space, steps: &[&Step]) -> Result<Refuted, SolverError> {
-    let Feasible::No(core) = feasibility::check(context.program, solver, steps, None)? else {
+    let Feasible::No(cores) = feasibility::check(context.program, solver, steps, None)? else {
         return Ok(Refuted::Not);
     };
-    let is_new = feasibility::predicates(steps, &core, &mut |predicate| space.abstraction.add(predicate));
+    let own = space.components.first().map_or(usize::MAX, |own| own.protocol);
+    let distance = |all: &[Expr]| context.program.distance(all, own);
+    let is_new = feasibility::predicates(steps, &cores, &distance, &mut |one, is_wanted| {
+        space.abstraction.offer(one, is_wanted)
+    });
     Ok(if is_new { Refuted::Newly } else { Refuted::Again })
 }
 

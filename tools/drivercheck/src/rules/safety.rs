@@ -6,10 +6,11 @@
 
 use crate::abstraction::explore::{Found, Space};
 use crate::counterexample::feasibility::{self, Feasible};
-use crate::counterexample::replay::{covering, replay, Replay};
+use crate::counterexample::replay::{covering, refused_by, replay, Replay};
 use crate::counterexample::search::{self, Search};
 use crate::counterexample::trace::{name, trace, Trace};
 use crate::cpu_time::Clock;
+use crate::expr::Expr;
 use crate::loops::ranking::Ending;
 use crate::loops::summary::Summarised;
 use crate::program::{Await, Claim, Message, Op, Program, Step, Wrong};
@@ -32,12 +33,23 @@ pub enum Goal {
     Emit,
     /// Rule 1: these messages are sent only while the first component is in a final state, whose name is given.
     Needs(Vec<Message>, String),
-    /// Rule 3: this AWAIT ends.
+    /// Rule 3: this AWAIT ends, or may last for ever.
     Wait(usize),
+    /// A part of it: this AWAIT ends, or what one protocol says of waiting for ever.
+    WaitOf(usize, Rest),
     /// Rule 5: the first component is in a final state at the end.
     Final,
     /// Rules 6 and 7: no run comes to a place where this does not hold, or, if doubts count, is doubtful.
     Holds(Claim, bool),
+}
+
+/// What a protocol says of an AWAIT that may last for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rest {
+    /// Nothing speaks against it.
+    Agrees(usize),
+    /// It lets the driver wait for some of the messages.
+    Allows(usize),
 }
 
 #[derive(Debug, Clone)]
@@ -126,6 +138,22 @@ impl Goal {
                     && (0..context.protocols.all.len()).all(agrees);
                 !is_promised && !may_rest
             }
+            (Goal::WaitOf(site, rest), Op::Await(own)) if site == own => {
+                let messages = &program.awaits[*site].messages;
+                let certain = |test: &dyn Fn(&Component, usize) -> bool| {
+                    space.components.iter().enumerate().any(|(index, component)| {
+                        space.concrete(index, states[index]).into_iter().all(|state| test(component, state))
+                    })
+                };
+                let is_so = |component: &Component, state: usize| match *rest {
+                    Rest::Agrees(protocol) => {
+                        (component.protocol, component.part) == (protocol, WHOLE)
+                            && context.protocols.may_wait(protocol, state, messages)
+                    }
+                    Rest::Allows(protocol) => component.protocol == protocol && component.rests(state, messages),
+                };
+                !certain(&|component, state| component.covers(state, messages)) && !certain(&is_so)
+            }
             _ => false,
         }
     }
@@ -169,13 +197,20 @@ pub fn check(
         // Up to and including the step that is wrong.
         let steps = feasibility::steps(program, &edges, last + 1);
         refinements += 1;
+        if grant_own(context, &mut space, &steps) {
+            continue;
+        }
         let feasible = feasibility::check(program, solver, &steps, None)?;
         match feasible {
             Feasible::Unknown => {
                 return Ok(done(&space, refinements, 0, Verdict::Unknown("the solver gave up on a path".to_string())))
             }
-            Feasible::No(core) => {
-                let is_new = feasibility::predicates(&steps, &core, &mut |predicate| space.abstraction.add(predicate));
+            Feasible::No(cores) => {
+                let own = space.components.first().map_or(usize::MAX, |own| own.protocol);
+                let distance = |all: &[Expr]| program.distance(all, own);
+                let is_new = feasibility::predicates(&steps, &cores, &distance, &mut |one, is_wanted| {
+                    space.abstraction.offer(one, is_wanted)
+                });
                 if !is_new {
                     let reason = "a path is impossible, but no further predicate shows it".to_string();
                     return Ok(done(&space, refinements, 0, Verdict::Unknown(reason)));
@@ -207,6 +242,42 @@ pub fn check(
         }
         let reason = "a counterexample does not replay, and nothing refutes it".to_string();
         return Ok(done(&space, refinements, 0, Verdict::Unknown(reason)));
+    }
+}
+
+/// Rule 3 of an AWAIT, protocol by protocol: an AWAIT that always ends or that a protocol agrees with, for each of them, and one that
+/// always ends or that some protocol lets last, is right. The states of all protocols together are many more.
+pub fn check_wait(context: &Context, solver: &mut Solver, site: usize) -> Result<Outcome, SolverError> {
+    let all = 0..context.protocols.all.len();
+    let mut sum: Option<Outcome> = None;
+    let mut part = |rest: Rest| {
+        let (Rest::Agrees(protocol) | Rest::Allows(protocol)) = rest;
+        let own = check(context, solver, &Goal::WaitOf(site, rest), vec![context.protocols.whole(protocol)])?;
+        let before = sum.take();
+        let of = |field: fn(&Outcome) -> usize| before.as_ref().map_or(0, field);
+        let (predicates, refinements) = (of(|one| one.predicates), of(|one| one.refinements));
+        let own = Outcome {
+            predicates: own.predicates.max(predicates),
+            refinements: own.refinements + refinements,
+            states: own.states.max(of(|one| one.states)),
+            ..own
+        };
+        let is_proved = matches!(own.verdict, Verdict::Proved);
+        sum = Some(own);
+        Ok::<bool, SolverError>(is_proved)
+    };
+    let mut is_right = true;
+    for protocol in all.clone() {
+        is_right = is_right && part(Rest::Agrees(protocol))?;
+    }
+    for protocol in all {
+        if !is_right || part(Rest::Allows(protocol))? {
+            break;
+        }
+    }
+    match sum {
+        Some(sum) => Ok(sum),
+        None => check(context, solver, &Goal::Wait(site), Vec::new()),
     }
 }
 
@@ -242,7 +313,7 @@ fn is_real(
                 .collect();
             (!open.is_empty()).then(|| format!("rule 5: the driver returns while {}", open.join(", ")))
         }
-        (Goal::Wait(site), Op::Await(_), None) => {
+        (Goal::Wait(site) | Goal::WaitOf(site, _), Op::Await(_), None) => {
             let wait = &context.program.awaits[*site];
             let covering = covering(protocols, &replayed.states, wait);
             if covering.iter().any(|(protocol, promise)| protocols.is_owed(*protocol, promise)) {
@@ -346,12 +417,15 @@ pub fn grant(context: &Context, goal: &Goal, space: &mut Space, steps: &[&Step],
     if let Some((at, message)) = replayed.refused {
         return grant_guard(protocols, space, &steps[..at], message);
     }
-    let Goal::Wait(site) = goal else { return false };
+    let (Goal::Wait(site) | Goal::WaitOf(site, _)) = goal else { return false };
     let covering = covering(protocols, &replayed.states, &context.program.awaits[*site]);
     for (protocol, promise) in covering.iter().filter(|(protocol, promise)| protocols.is_owed(*protocol, promise)) {
         if grant_promise(protocols, space, *protocol, promise) {
             return true;
         }
+    }
+    if matches!(goal, Goal::WaitOf(..)) {
+        return false;
     }
     // A wait for what need never come: the states of all protocols matter.
     let missing = (0..protocols.all.len()).find(|protocol| !space.has(*protocol, WHOLE));
@@ -373,6 +447,18 @@ pub fn grant_guard(protocols: &Protocols, space: &mut Space, before: &[&Step], m
     let guards = protocols.serving(message.0, |purpose| *purpose == Purpose::Message(message.1));
     let refusing = guards.into_iter().filter(|part| refuses(&protocols.component(message.0, *part), before, message));
     add_granted(protocols, space, message.0, refusing.collect())
+}
+
+/// Grants the protocol that the goal is about where it refuses a step before the last. Of a program with several clients this comes
+/// first: what it knows of one client follows that one's protocol, and hardly anything else.
+pub fn grant_own(context: &Context, space: &mut Space, steps: &[&Step]) -> bool {
+    let (protocols, before) = (context.protocols, &steps[..steps.len() - 1]);
+    let Some(protocol) = space.components.first().map(|own| own.protocol) else { return false };
+    if context.program.client.is_none() || space.has(protocol, WHOLE) {
+        return false;
+    }
+    let refused = refused_by(protocols, before, protocol);
+    refused.is_some_and(|(at, message)| grant_guard(protocols, space, &before[..at], message))
 }
 
 pub fn grant_promise(protocols: &Protocols, space: &mut Space, protocol: usize, promise: &BTreeSet<usize>) -> bool {
