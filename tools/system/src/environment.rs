@@ -39,7 +39,7 @@ pub const KEYS: &[(&str, &str)] = &[
     ("arg.KEY=VALUE", "A text of `args`. A monitor has `arg.memory` (bytes) and `arg.cmdline`, and \
      with a network `arg.network`, its driver or its switch, as a process has too; a switch has `arg.uplink`. With `disk` there is \
      `arg.disk`, the driver or service, and `arg.disk_size` (bytes) if the description gives it."),
-    ("disk.CLIENT=FIRST BYTES SHARE", "With `serves = \"sata\"`: the part of the disk that a client gets, in bytes, and its `disk_share`."),
+    ("client.NAME=FIRST BYTES SHARE", "With `serves = \"sata\"`: the part of the disk that a client gets, in bytes, and its `disk_share`."),
     ("period_ns=N, budget_ns=N", "Period and budget in nanoseconds of its first thread, if it has them."),
 ];
 

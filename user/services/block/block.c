@@ -3,84 +3,84 @@
  * sector outside its part, and its errors are its own. Clients, the driver and this process may end and be started anew
  * at any moment; what a driver has not answered is asked of the next one.
  *
- * In the description the process has `serves = "sata"` and `disk`, the driver; clients name it as their `disk`. */
-#include "clients.h"
+ * In the description the process has `serves = "sata"` and `disk`, the driver; clients name it as their `disk`. The environment
+ * says what each gets: `client.NAME=FIRST BYTES SHARE`. */
+#include "ashlar/clients.h"
+#include "ashlar/print.h"
+#include "ashlar/string.h"
+
+#include "block.h"
 #include "disk.h"
 
-#include "ashlar/env.h"
-
-/* Reads ` NUMBER` and moves on. Returns 0 if there is none. */
-static int take_number(const char **text, size_t *length, uint64_t *number)
+/* Returns 0 if the environment says nothing of use about the client. */
+static uint32_t read_client(uint32_t number)
 {
-    while (*length != 0 && **text == ' ') {
-        (*text)++;
-        (*length)--;
+    struct client *c = &client[number];
+
+    c->at = client_value(number, 0);
+    c->size = client_value(number, 1);
+    c->weight = (uint32_t)client_value(number, 2);
+    weights = weights + c->weight;
+    if (c->size == 0u || c->weight == 0u) {
+        print("BLOCK the part of %s is not understood\n", client_name(number));
+        return 0;
     }
-    size_t taken = env_text_number(*text, *length, number);
-    *text += taken;
-    *length -= taken;
-    return taken != 0;
+    return 1;
 }
 
-/* Serves every client to which the description gives a part: `disk.CLIENT=FIRST BYTES SHARE`. */
-static void serve_all(const char *self)
+static void receive(uint32_t mailbox)
 {
-    for (;;) {
-        const char *value;
-        size_t length = 0, value_length = 0;
-        const char *name = env_text_entry((const char *)ENV_VADDR, "disk.", num_client, &length, &value, &value_length);
-        if (name == 0) {
-            return;
-        }
-        if (length >= NAME_BYTES || num_client == NUM_CLIENT) {
-            panic("BLOCK more clients, or a longer name, than can be served\n");
-        }
-        struct client *c = &client[num_client];
-        char share[3 * NAME_BYTES];
-        uint64_t weight = 0;
-        memcpy(c->name, name, length);
-        if (!take_number(&value, &value_length, &c->at) || !take_number(&value, &value_length, &c->size) ||
-            !take_number(&value, &value_length, &weight) || weight == 0) {
-            panic("BLOCK the part of %s is not understood\n", c->name);
-        }
-        c->weight = (uint32_t)weight;
-        weights += c->weight;
-        format(share, sizeof share, "%s-sata-%s", self, c->name);
-        domain_serve_at(FIRST_PORT + num_client, &sata_protocol, c->name, share);
-        num_client++;
+    switch (mailbox) {
+    case SATA_START:
+    case SATA_STOP:
+    case SATA_UNPLUGGED_OK:
+    case SATA_RESET:
+    case SATA_IDENTIFY:
+    case SATA_CONFIGURE:
+    case SATA_READ:
+    case SATA_WRITE:
+    case SATA_ABORT:
+    case SATA_RECOVER:
+    case SATA_FLUSH:
+    case SATA_STANDBY:
+    case SATA_WAKE:
+        client_receive(mailbox);
+        break;
+    case TIMER_FIRED:
+        clients_tick();
+        break;
+    case 0:
+        disk_expire();
+        break;
+    default:
+        disk_receive(mailbox);
+        break;
     }
 }
 
-int main(void)
-{
-    struct mail_set everything = {{0}};
-    char self[NAME_BYTES];
-    char driver[NAME_BYTES];
+#define ANY_MESSAGE                                                                                                    \
+    SATA_START, SATA_STOP, SATA_UNPLUGGED_OK, SATA_RESET, SATA_IDENTIFY, SATA_CONFIGURE, SATA_READ, SATA_WRITE,        \
+        SATA_ABORT, SATA_RECOVER, SATA_FLUSH, SATA_STANDBY, SATA_WAKE, DRIVER_UP, DRIVER_LOST, SATA_START_OK,          \
+        SATA_START_FAIL, SATA_PLUGGED, SATA_UNPLUGGED, SATA_RESET_OK, SATA_RESET_FAIL, SATA_IDENTIFY_OK,               \
+        SATA_IDENTIFY_FAIL, SATA_CONFIGURE_OK, SATA_CONFIGURE_FAIL, SATA_DONE, SATA_FAILED, SATA_FROZEN,               \
+        SATA_RECOVERED, SATA_RECOVER_FAIL, SATA_FLUSH_OK, SATA_FLUSH_FAIL, TIMER_FIRED
 
-    env_name(self, sizeof self);
-    if (env_arg("disk", driver, sizeof driver) < 0) {
-        panic("BLOCK the description does not name the disk's driver: `disk`\n");
+void driver(void)
+{
+    uint32_t is_understood = 1;
+
+    for (uint32_t i = 0; i < client_count() && i < CLIENTS; i = i + 1u) {
+        is_understood = is_understood & read_client(i);
     }
-    domain_start();
-    serve_all(self);
-    if (num_client == 0) {
-        panic("BLOCK no process and no guest has `disk` with this process's name\n");
-    }
-    domain_connect(PORT, driver, &sata_protocol, RING_CAPACITY, DATA_PAGES);
-    everything.mask[PORT] = ~0ul;
-    for (uint32_t i = 0; i < num_client; i++) {
-        everything.mask[FIRST_PORT + i] = ~0ul;
+    if (!is_understood) {
+        __builtin_trap();
     }
     for (;;) {
-        uint32_t mailbox = domain_await(&everything, disk_deadline());
-        uint32_t port = mailbox >> 8;
-        if (mailbox == DOMAIN_TIMEOUT) {
-            disk_expire(sys_clock());
-        } else if (port == PORT) {
-            disk_receive(mailbox);
-        } else {
-            client_receive(port - FIRST_PORT, AT(SATA_NUMBER, mailbox));
-        }
+        receive(AWAIT_UNTIL(disk_deadline(), ANY_MESSAGE));
         queue_go_on();
     }
 }
+
+const struct protocol *const driver_protocols[] = {&sata_protocol, &timer_protocol, 0};
+const struct protocol *const client_protocols[] = {&sata_protocol, 0};
+const struct driver_clients driver_clients = {SATA_NUMBER, CLIENTS, DATA_PAGES};

@@ -80,7 +80,10 @@ pub fn environment(ids: &Ids, process: &Process, grants: &[Grant], files: &[Mapp
         let part = (client.disk_at.as_ref(), client.disk_size.as_ref());
         if let (Some(at), Some(size)) = part {
             let share = client.disk_share.as_ref().map_or(1, |share| share.value);
-            page.line(format_args!("disk.{}", client.name.value), format_args!("{} {} {share}", at.value, size.value));
+            page.line(
+                format_args!("client.{}", client.name.value),
+                format_args!("{} {} {share}", at.value, size.value),
+            );
         }
     }
     if process.trace {

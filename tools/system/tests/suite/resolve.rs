@@ -264,9 +264,9 @@ fn a_service_is_told_of_its_clients_parts_of_the_disk() {
     let mib = |count: u64| count << 20;
     for line in [
         "arg.disk=ahci".to_string(),
-        format!("disk.one=0 {} 1", mib(64)),
-        format!("disk.two={} {} 1", mib(64), mib(64)),
-        format!("disk.program={} {} 1", mib(128), mib(32)),
+        format!("client.one=0 {} 1", mib(64)),
+        format!("client.two={} {} 1", mib(64), mib(64)),
+        format!("client.program={} {} 1", mib(128), mib(32)),
     ] {
         assert!(service.contains(&line), "{line} is not in {service:?}");
     }
@@ -275,7 +275,7 @@ fn a_service_is_told_of_its_clients_parts_of_the_disk() {
         let seen = environment(client);
         assert!(seen.contains(&"arg.disk=blocks".to_string()), "{seen:?}");
         assert!(seen.iter().any(|line| line.starts_with(&format!("slot.share.blocks-sata-{client}="))), "{seen:?}");
-        assert!(!seen.iter().any(|line| line.starts_with("disk.")), "{seen:?}");
+        assert!(!seen.iter().any(|line| line.starts_with("client.")), "{seen:?}");
     }
     assert!(environment("ahci").contains(&"arg.sata=blocks".to_string()));
 }

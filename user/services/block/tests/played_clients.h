@@ -103,7 +103,7 @@ static void client_learn(uint32_t n, uint32_t cookie, uint32_t is_good)
 
 static void client_lose(struct player *p)
 {
-    for (uint32_t i = 0; i < NUM_COMMAND; i++) {
+    for (uint32_t i = 0; i < COMMANDS; i++) {
         if (p->is_open[i] == 1 && p->is_write[i]) {
             p->version[i] = UNKNOWN_VERSION;
         }
@@ -112,12 +112,12 @@ static void client_lose(struct player *p)
     p->is_flushing = p->is_aborting = 0;
 }
 
-static void client_flushed(uint32_t n)
+static void player_flushed(uint32_t n)
 {
     struct player *p = &player[n];
     p->is_flushing = 0;
     num_flushed++;
-    for (uint32_t cookie = 0; cookie < NUM_COMMAND; cookie++) {
+    for (uint32_t cookie = 0; cookie < COMMANDS; cookie++) {
         for (uint32_t i = 0; i < REGION && p->at_flush[cookie] != UNKNOWN_VERSION; i++) {
             /* That one, or a later one of the same region: versions grow. */
             CHECK(medium[first_of(n, cookie) + i] >= p->at_flush[cookie]);
@@ -127,7 +127,7 @@ static void client_flushed(uint32_t n)
 
 static void client_hear(uint32_t n)
 {
-    static const struct sata_identify identify_at = {NUM_COMMAND * REGION * SECTOR_BYTES};
+    static const struct sata_identify identify_at = {COMMANDS * REGION * SECTOR_BYTES};
     struct player *p = &player[n];
     struct letter letter;
     if (p->is_gone || !post_take(&p->in, &letter)) {
@@ -147,7 +147,7 @@ static void client_hear(uint32_t n)
     case SATA_IDENTIFY_OK: {
         const struct sata_identify_ok *body = (const struct sata_identify_ok *)letter.payload;
         struct sata_configure configure_as = {32, (uint8_t)below(2)};
-        uint8_t *identity = client_area[n] + NUM_COMMAND * REGION * SECTOR_BYTES;
+        uint8_t *identity = client_area[n] + COMMANDS * REGION * SECTOR_BYTES;
         uint64_t words = 0;
         memcpy(&words, identity + 200, sizeof words);
         CHECK(body->sectors == PART && body->depth == DEPTH && words == PART && identity[20] == 's');
@@ -186,8 +186,17 @@ static void client_hear(uint32_t n)
         p->is_aborting = 0;
         p->state = P_ACTIVE;
         break;
+    case SATA_RECOVER_FAIL:
+        client_lose(p);
+        num_wrecked++;
+        p->state = P_BUSY;
+        client_say(n, SATA_RESET, 0, 0, 0);
+        break;
+    case SATA_RESET_FAIL: /* the disk still has commands of it */
+        client_say(n, SATA_RESET, 0, 0, 0);
+        break;
     case SATA_FLUSH_OK:
-        client_flushed(n);
+        player_flushed(n);
         break;
     case SATA_FLUSH_FAIL:
         p->is_flushing = 0;
@@ -219,9 +228,7 @@ static void service_hear(uint32_t n)
     }
     const struct monitor *monitor = &p->monitor;
     if (monitor_return(&monitor, 1) == MONITOR_OK) {
-        for (uint32_t i = 0; i < NUM_COMMAND; i++) { /* nothing of its is under way that could still write */
-            CHECK(client[n].command[i].state == FREE);
-        }
+        CHECK(client[n].open == 0);
         p->is_gone = 0;
         p->state = P_DOWN;
         monitor_start(&p->monitor, &sata_protocol, p->open);

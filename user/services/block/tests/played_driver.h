@@ -96,7 +96,7 @@ static void driver_complete(uint32_t index)
 static uint32_t num_issued(void)
 {
     uint32_t num = 0;
-    for (uint32_t i = 0; i < NUM_SLOT; i++) {
+    for (uint32_t i = 0; i < SLOTS; i++) {
         num += is_issued[i];
     }
     return num;
@@ -104,9 +104,9 @@ static uint32_t num_issued(void)
 
 static void check_shares(void)
 {
-    uint32_t num[CLIENTS] = {0}, work[CLIENTS] = {0};
-    for (uint32_t i = 0; i < NUM_SLOT; i++) {
-        if (slot[i].is_used) {
+    uint32_t num[PLAYERS] = {0}, work[PLAYERS] = {0};
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        if ((slots_used >> i & 1u) != 0u) {
             uint32_t n = slot[i].client, places = disk.depth * client[n].weight / weights;
             num[n]++;
             work[n] += work_of(REGION * SECTOR_BYTES);
@@ -137,7 +137,7 @@ static void driver_recover(void)
         driver_word(SATA_RECOVER_FAIL);
         return;
     }
-    for (uint32_t i = 0; i < NUM_SLOT; i++) {
+    for (uint32_t i = 0; i < SLOTS; i++) {
         if (is_issued[i]) {
             driver_fail(i, REASON_DROPPED);
         }
@@ -227,17 +227,24 @@ static void driver_hear(void)
     }
 }
 
+/* The service takes a message. */
 static void give(uint32_t mailbox)
 {
+    uint32_t port = mailbox >> 8;
     current = (struct mail){.mailbox = mailbox, .cookie = current_letter.cookie};
     memcpy(current.payload, current_letter.payload, MAIL_PAYLOAD);
-    if (mailbox >> 8 == PORT) {
-        disk_receive(mailbox);
-    } else {
-        client_receive((mailbox >> 8) - FIRST_PORT, AT(SATA_NUMBER, mailbox));
-    }
+    in_turn = port >= FIRST_PORT ? port - FIRST_PORT : NO_CLIENT;
+    receive(port >= FIRST_PORT ? AT(SATA_NUMBER, mailbox) : mailbox);
     queue_go_on();
     check_shares();
+}
+
+static void timer_fire(void)
+{
+    now = timer_at > now ? timer_at : now;
+    timer_is_armed = 0;
+    num_ticks++;
+    give(TIMER_FIRED);
 }
 
 static void driver_die(void)

@@ -3,15 +3,19 @@
 #ifndef WORLD_H
 #define WORLD_H
 
-#define CLIENTS 3u
+#define PLAYERS 3u
+#define PORT SATA_NUMBER
+#define FIRST_PORT 8u
+#define PAGE 4096u
+#define NO_CLIENT 0xffffffffu
 #define REGION 5u /* sectors that belong to a cookie of a client */
-#define PART (NUM_COMMAND * REGION)
+#define PART (COMMANDS * REGION)
 #define FIRST 16u /* sector of the first part; between two are some of no client */
 #define STEP (PART + 8u)
-#define SECTORS (FIRST + CLIENTS * STEP)
+#define SECTORS (FIRST + PLAYERS * STEP)
 #define SECTOR_BYTES 512u
 #define QUEUE 4096u
-#define CLIENT_AREA (NUM_COMMAND * REGION * SECTOR_BYTES + IDENTITY_BYTES)
+#define CLIENT_AREA (COMMANDS * REGION * SECTOR_BYTES + IDENTITY_BYTES)
 #define DEPTH 8u             /* of the disk's queue */
 #define OUTSIDE (DEPTH - 1u) /* the cookie of commands that must fail */
 #define UNKNOWN_VERSION 0xffffffffu
@@ -35,19 +39,19 @@ struct player {
     uint32_t is_gone; /* its protocol is led to its end */
     enum { P_DOWN, P_STARTING, P_EMPTY, P_BUSY, P_ACTIVE, P_FROZEN, P_STOPPING } state;
     uint32_t is_flushing, is_sleeping, is_aborting;
-    uint32_t is_open[NUM_COMMAND], is_write[NUM_COMMAND];
-    uint32_t version[NUM_COMMAND];  /* that was acknowledged last, or UNKNOWN_VERSION */
-    uint32_t writing[NUM_COMMAND];  /* the one that is asked for */
-    uint32_t at_flush[NUM_COMMAND]; /* what was acknowledged when the flush was asked for */
+    uint32_t is_open[COMMANDS], is_write[COMMANDS];
+    uint32_t version[COMMANDS];  /* that was acknowledged last, or UNKNOWN_VERSION */
+    uint32_t writing[COMMANDS];  /* the one that is asked for */
+    uint32_t at_flush[COMMANDS]; /* what was acknowledged when the flush was asked for */
     uint32_t has_cache;
 };
 
 static struct random chance;
 static uint8_t disk_area[DATA_PAGES * PAGE];
-static uint8_t client_area[CLIENTS][CLIENT_AREA];
-static struct player player[CLIENTS];
+static uint8_t client_area[PLAYERS][CLIENT_AREA];
+static struct player player[PLAYERS];
 static uint32_t next_version;
-static uint32_t num_answered, num_flushed, num_bad_seen, num_stops;
+static uint32_t num_answered, num_flushed, num_bad_seen, num_stops, num_wrecked, num_ticks;
 
 /* The driver and its disk. */
 static struct post to_driver, from_driver;
@@ -56,15 +60,16 @@ static uint64_t driver_open[4];
 /* While it is slow it ends no command and no abort, and time passes. */
 static uint32_t driver_is_slow, driver_is_aborting;
 static uint32_t driver_is_up, has_disk, driver_state_frozen, bad_sector;
-static uint32_t is_issued[NUM_SLOT], issued_write[NUM_SLOT];
-static struct sata_read issued[NUM_SLOT];
+static uint32_t is_issued[SLOTS], issued_write[SLOTS];
+static struct sata_read issued[SLOTS];
 static uint32_t cache[SECTORS], medium[SECTORS]; /* versions */
 
 static struct letter current_letter;
 static struct mail current;
 const struct mail *domain_current = &current;
-static uint32_t emit_is_dropped;
-static struct letter emitting;
+static uint32_t in_turn; /* the client whose turn it is */
+static uint32_t timer_is_armed;
+static uint64_t timer_at;
 
 static uint32_t below(uint32_t most)
 {
@@ -96,107 +101,130 @@ static void post_empty(struct post *post)
 
 /* ---- what the service is linked with ---- */
 
-void domain_start(void)
+static void to_client(uint32_t n, const struct letter *letter)
 {
-}
-
-void domain_serve_at(uint32_t at, const struct protocol *protocol, const char *name, const char *share_name)
-{
-    (void)at, (void)protocol, (void)name, (void)share_name;
-}
-
-void domain_connect(uint32_t port, const char *driver, const struct protocol *protocol, uint32_t capacity,
-                    uint32_t pages)
-{
-    (void)port, (void)driver, (void)protocol, (void)capacity, (void)pages;
-}
-
-uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
-{
-    (void)set, (void)deadline;
-    abort();
-}
-
-void *domain_data(uint32_t port, uint64_t *bytes)
-{
-    if (port == PORT) {
-        *bytes = sizeof disk_area;
-        return driver_is_up ? disk_area : 0;
-    }
-    *bytes = CLIENT_AREA;
-    return player[port - FIRST_PORT].is_gone ? 0 : client_area[port - FIRST_PORT];
-}
-
-void *domain_emit_begin(uint32_t mailbox, uint64_t cookie)
-{
-    memset(&emitting, 0, sizeof emitting);
-    emitting.mailbox = mailbox;
-    emitting.cookie = cookie;
-    emit_is_dropped = mailbox >> 8 == PORT && !driver_is_up;
-    return emitting.payload;
-}
-
-void domain_emit_end(uint32_t mailbox, uint64_t cookie)
-{
-    (void)cookie;
-    if (mailbox >> 8 == PORT) {
-        CHECK(driver_is_up); /* it would be lost */
-        post_put(&to_driver, &emitting);
-        return;
-    }
-    struct player *p = &player[(mailbox >> 8) - FIRST_PORT];
-    enum monitor_verdict verdict = monitor_step(&p->monitor, mailbox, emitting.cookie, emitting.payload, 0);
+    CHECK(n < PLAYERS);
+    struct player *p = &player[n];
+    struct letter own = *letter;
+    own.mailbox = AT(FIRST_PORT + n, letter->mailbox);
+    enum monitor_verdict verdict = monitor_step(&p->monitor, own.mailbox, own.cookie, own.payload, 0);
     if (verdict != MONITOR_OK) {
-        fprintf(stderr, "to client %u: %s in %s: %s\n", (mailbox >> 8) - FIRST_PORT,
-                sata_protocol.messages[mailbox & 0xff].name, monitor_state(&p->monitor), monitor_explain(verdict));
+        fprintf(stderr, "to client %u: %s in %s: %s\n", n, sata_protocol.messages[own.mailbox & 0xff].name,
+                monitor_state(&p->monitor), monitor_explain(verdict));
         exit(1);
     }
     if (!p->is_gone) {
-        post_put(&p->in, &emitting);
+        post_put(&p->in, &own);
     }
+}
+
+void clients_emit_payload(uint32_t mailbox, uint64_t cookie, const void *body, uint64_t size)
+{
+    struct letter letter = {.mailbox = mailbox, .cookie = cookie};
+    if (size != 0) {
+        memcpy(letter.payload, body, size);
+    }
+    if (mailbox >> 8 == TIMER_NUMBER) {
+        const struct timer_arm *arm = (const struct timer_arm *)letter.payload;
+        CHECK(mailbox == TIMER_ARM && !timer_is_armed);
+        timer_is_armed = 1;
+        timer_at = now + arm->nanoseconds;
+    } else if (sata_protocol.messages[mailbox & 0xff].is_incoming) {
+        CHECK(driver_is_up); /* it would be lost */
+        post_put(&to_driver, &letter);
+    } else {
+        to_client(clients_current(), &letter);
+    }
+}
+
+void clients_emit(uint32_t mailbox, uint64_t cookie)
+{
+    clients_emit_payload(mailbox, cookie, 0, 0);
+}
+
+uint32_t clients_await_until(const struct mail_set *set, uint64_t time)
+{
+    (void)set, (void)time;
+    abort();
+}
+
+uint32_t clients_current(void)
+{
+    CHECK(in_turn < CLIENTS);
+    return in_turn;
+}
+
+void clients_turn_to(uint32_t n)
+{
+    CHECK(n < CLIENTS);
+    in_turn = n;
+}
+
+uint32_t client_count(void)
+{
+    return PLAYERS;
+}
+
+const char *client_name(uint32_t n)
+{
+    (void)n;
+    return "";
+}
+
+uint64_t client_value(uint32_t n, uint32_t which)
+{
+    (void)n, (void)which;
+    return 0;
+}
+
+uint64_t time_now(void)
+{
+    return now;
+}
+
+static uint8_t *bytes_in(uint32_t area, uint64_t at, uint64_t bytes)
+{
+    if (area != DISK_AREA && (area >= PLAYERS || player[area].is_gone)) {
+        return 0;
+    }
+    uint64_t size = area == DISK_AREA ? sizeof disk_area : CLIENT_AREA;
+    uint8_t *data = area == DISK_AREA ? disk_area : client_area[area];
+    return (area != DISK_AREA || driver_is_up) && at <= size && bytes <= size - at ? data + at : 0;
+}
+
+uint64_t area_size(uint32_t area)
+{
+    return area < PLAYERS && !player[area].is_gone ? CLIENT_AREA : 0;
+}
+
+uint32_t area_read(void *to, uint32_t area, uint64_t at, uint64_t bytes)
+{
+    const uint8_t *from = bytes_in(area, at, bytes);
+    return from != 0 && memcpy(to, from, bytes) != 0;
+}
+
+uint32_t area_write(uint32_t area, uint64_t at, const void *from, uint64_t bytes)
+{
+    uint8_t *to = bytes_in(area, at, bytes);
+    return to != 0 && memcpy(to, from, bytes) != 0;
+}
+
+uint32_t area_clear(uint32_t area, uint64_t at, uint64_t bytes)
+{
+    uint8_t *to = bytes_in(area, at, bytes);
+    return to != 0 && memset(to, 0, bytes) != 0;
+}
+
+uint32_t area_copy(uint32_t to, uint64_t to_at, uint32_t from, uint64_t from_at, uint64_t bytes)
+{
+    uint8_t *target = bytes_in(to, to_at, bytes);
+    const uint8_t *source = bytes_in(from, from_at, bytes);
+    return target != 0 && source != 0 && memmove(target, source, bytes) != 0;
 }
 
 void print(const char *pattern, ...)
 {
     (void)pattern;
-}
-
-void panic(const char *pattern, ...)
-{
-    fputs(pattern, stderr);
-    exit(1);
-}
-
-void env_name(char *buffer, size_t size)
-{
-    (void)size;
-    buffer[0] = 0;
-}
-
-long env_arg(const char *name, char *buffer, size_t size)
-{
-    (void)name, (void)buffer, (void)size;
-    return -1;
-}
-
-const char *env_text_entry(const char *text, const char *prefix, uint32_t index, size_t *key_length, const char **value,
-                           size_t *value_length)
-{
-    (void)text, (void)prefix, (void)index, (void)key_length, (void)value, (void)value_length;
-    return 0;
-}
-
-size_t env_text_number(const char *value, size_t length, uint64_t *number)
-{
-    (void)value, (void)length, (void)number;
-    return 0;
-}
-
-size_t format(char *buffer, size_t size, const char *pattern, ...)
-{
-    (void)size, (void)pattern;
-    buffer[0] = 0;
-    return 0;
 }
 
 #endif
