@@ -127,10 +127,11 @@ fn one(
 ) -> Result<Outcome, SeededError> {
     let start = cpu_time::everything();
     let tree = scratch.join(&entry.name);
-    let place = Path::new("user/drivers").join(&entry.driver);
-    copy(&root.join(&place), &tree.join(&place))?;
+    let places = ["user/drivers", "user/services"].map(|folder| Path::new(folder).join(&entry.driver));
+    let place = places.iter().find(|place| root.join(place).is_dir()).unwrap_or(&places[0]);
+    copy(&root.join(place), &tree.join(place))?;
     patch(&directory.join(format!("{}.patch", entry.name)), &tree)?;
-    let source = source(root, &tree.join(&place), &scratch.join("headers"))?;
+    let source = source(root, &tree.join(place), &scratch.join("headers"))?;
     let refused = |reason: String| Outcome {
         name: entry.name.clone(),
         expected_rule: entry.rule,
