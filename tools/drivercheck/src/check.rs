@@ -247,9 +247,11 @@ fn work(shared: &Shared, is_first: bool, solver: &mut Solver) -> Result<Option<E
                 perform_all(shared, &mut preparer, solver, &mut first, checks, limit)
             };
             let part = slice(&whole).map(|part| of(&part, &checks, limit / FOR_PART)).transpose()?.unwrap_or_default();
+            // A row for each check, in their order; checks may have one name.
+            let is_proved: Vec<bool> = part.iter().map(|row| row.verdict == "PROVED").collect();
             let mut rows: Vec<Row> = part.into_iter().filter(|row| row.verdict == "PROVED").collect();
-            let is_open = |check: &&&Check| rows.iter().all(|row| row.subprotocol != check.subprotocol);
-            let open: Vec<&Check> = checks.iter().filter(is_open).copied().collect();
+            let open = checks.iter().enumerate().filter(|(at, _)| is_proved.get(*at) != Some(&true));
+            let open: Vec<&Check> = open.map(|(_, check)| *check).collect();
             if !open.is_empty() {
                 rows.extend(of(&whole, &open, limit)?);
             }

@@ -134,9 +134,10 @@ impl Lower<'_> {
                 return Value::Void;
             }
         };
+        // Servers divide what they have by shares that are variables, too; what they promise does not rest on how much each gets.
         let is_product = matches!(op, Op::Mul) && a.value().is_none() && b.value().is_none();
         let is_quotient = matches!(op, Op::SDiv | Op::UDiv | Op::SRem | Op::URem) && b.value().is_none();
-        if is_product || is_quotient {
+        if self.clients.is_some() && (is_product || is_quotient) {
             return Value::Int(self.guess_product(ty.bits()), ty);
         }
         Value::Int(expr::binary(op, a, b), ty)
