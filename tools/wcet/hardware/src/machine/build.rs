@@ -60,6 +60,7 @@ pub(crate) fn build(name: &str, document: &Document) -> Machine {
             taken: number("branch", "taken").unwrap_or(1),
             not_taken: number("branch", "not_taken").unwrap_or(1),
             foreseen: number("branch", "foreseen"),
+            repeat: number("branch", "repeat"),
             ahead: number("branch", "ahead").unwrap_or(0),
         },
         memory: Memory {

@@ -180,9 +180,11 @@ fn branches(document: &Document, machine: &Machine, faults: &mut Faults) {
         }
         let branch = &machine.branch;
         let most = branch.taken.min(branch.not_taken).saturating_sub(machine.fetch_hit());
-        if branch.foreseen.is_some_and(|cycles| cycles > most) {
-            let message = format!("a transfer that is not foreseen is followed by the next fetch in {most} cycles");
-            faults.add(Code::Timing, &table.span_of("foreseen"), &message, &format!("write at most {most}"));
+        for (key, cycles) in [("foreseen", branch.foreseen), ("repeat", branch.repeat)] {
+            if cycles.is_some_and(|cycles| cycles > most) {
+                let message = format!("a transfer that is not foreseen is followed by the next fetch in {most} cycles");
+                faults.add(Code::Timing, &table.span_of(key), &message, &format!("write at most {most}"));
+            }
         }
     }
 }

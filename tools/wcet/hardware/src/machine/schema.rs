@@ -101,6 +101,12 @@ pub const TABLES: &[TableSpec] = &[
                 "Backward conditional ones, and all that name their target and have no condition, are foreseen to be taken, \
                  forward conditional ones not: cycles from the fetch of one that is foreseen, and taken, to the next fetch.",
             ),
+            optional(
+                "repeat",
+                CYCLES,
+                "as after any transfer that is taken",
+                "Cycles from the fetch of one round of a string instruction that repeats to the fetch of its next.",
+            ),
             optional("ahead", Kind::Count(0, 256), "0", "Bytes that may be fetched where a transfer does not lead."),
         ],
     },

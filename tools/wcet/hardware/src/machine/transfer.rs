@@ -12,6 +12,8 @@ pub enum Transfer {
     Always(u64),
     /// Under a condition, to this address.
     When(u64),
+    /// Of a string instruction to its next round, as long as it repeats.
+    Repeat,
 }
 
 /// When the instruction behind a transfer can be fetched.
@@ -31,6 +33,8 @@ pub struct Branch {
     pub not_taken: u64,
     /// Cycles from the fetch of a transfer that is foreseen, and taken, to the next fetch. None: nothing is foreseen.
     pub foreseen: Option<u64>,
+    /// Cycles from the fetch of a string instruction's round to that of its next. None: as after any transfer that is taken.
+    pub repeat: Option<u64>,
     /// Bytes that may be fetched where a transfer, or what was foreseen of it, does not lead.
     pub ahead: u64,
 }
@@ -41,6 +45,7 @@ impl Branch {
         let total = if taken { self.taken } else { self.not_taken };
         match (self.foreseen, transfer) {
             (_, Transfer::None) => Follow::Straight,
+            (_, Transfer::Repeat) if taken => self.repeat.map_or(Follow::Refill(total), Follow::Foreseen),
             (Some(cycles), Transfer::Always(_)) if taken => Follow::Foreseen(cycles),
             (Some(cycles), Transfer::When(to)) if taken && to < address => Follow::Foreseen(cycles),
             (Some(_), Transfer::When(to)) if !taken && to >= address => Follow::Straight,

@@ -31,7 +31,7 @@ fn machine(caches: Vec<Cache>) -> Machine {
         assumes: Vec::new(),
         clock: 0,
         pipeline: Pipeline { issue: Issue::Single, front: 0, queue: 1 },
-        branch: Branch { taken: 9, not_taken: 9, foreseen: None, ahead: 0 },
+        branch: Branch { taken: 9, not_taken: 9, foreseen: None, repeat: None, ahead: 0 },
         memory: Memory { latency: 100, write: 100 },
         caches,
         regions: vec![Region { name: "device".into(), range: (0x10000, 0x1ffff), latency: 300 }],

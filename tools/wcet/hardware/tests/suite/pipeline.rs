@@ -83,6 +83,28 @@ fn what_is_foreseen_has_no_refill() {
 }
 
 #[test]
+fn a_round_of_a_string_instruction_has_no_refill() {
+    let round = |repeat: Option<u64>, left: Left| {
+        let mut machine = machine("x86-inorder");
+        machine.branch.repeat = repeat;
+        let instruction = Instruction { transfer: Transfer::Repeat, ..one(0, Class::Store, 0, 0) };
+        let block = |instruction| Block { instructions: vec![instruction], ..Block::default() };
+        let program = Program {
+            blocks: vec![block(instruction), block(one(1, Class::Alu, 0, 0))],
+            edges: vec![Edge { from: 0, to: usize::from(left == Left::NotTaken), left }],
+            scopes: vec![Scope { nodes: vec![0, 1] }],
+            ..Program::default()
+        };
+        analyse(&program, &machine).expect("all classes have costs").edges[0]
+    };
+    let again = |repeat| round(repeat, Left::Taken);
+    assert_eq!(again(None), 20, "as after any transfer that is taken");
+    assert_eq!((again(Some(2)), again(Some(5))), (3, 6), "and the fetch itself");
+    let last = |repeat| round(repeat, Left::NotTaken);
+    assert_eq!(last(Some(2)), last(None), "it does not repeat");
+}
+
+#[test]
 fn a_load_behind_a_store_to_its_line_takes_longer() {
     let mut vexriscv = machine("vexriscv");
     vexriscv.branch.ahead = 0;

@@ -69,6 +69,7 @@ pub fn machine(random: &mut Random) -> Machine {
             taken: least + random.below_u64(6),
             not_taken: least + random.below_u64(3),
             foreseen: random.one_in(2).then(|| random.below_u64(2 + front)),
+            repeat: random.one_in(2).then(|| random.below_u64(2 + front)),
             ahead: if random.one_in(2) { random.below_u64(2 * LINE) } else { 0 },
         },
         memory: Memory { latency: 20, write: 20 },

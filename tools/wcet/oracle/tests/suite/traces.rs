@@ -123,7 +123,7 @@ pub fn program(random: &mut Random, machine: &Machine, sort: Sort) -> Program {
 /// Where a transfer leads does not matter to the caches: its target is fetched by the instruction there.
 fn transfer(random: &mut Random, address: u64) -> Transfer {
     let to = address - 100 + random.below_u64(200);
-    random.pick(&[Transfer::Unknown, Transfer::Always(to), Transfer::When(to), Transfer::When(to)])
+    random.pick(&[Transfer::Unknown, Transfer::Always(to), Transfer::When(to), Transfer::When(to), Transfer::Repeat])
 }
 
 /// A random path as the edges it takes.

@@ -50,6 +50,7 @@ pub fn transfer(instruction: &Instruction, class: Class) -> Transfer {
             None => Transfer::Always(to),
             Some(_) => Transfer::When(to),
         },
+        Flow::Repeat { .. } => Transfer::Repeat,
         Flow::Next if !leaves && class != Class::VmEntry => Transfer::None,
         _ => Transfer::Unknown,
     }
