@@ -1,4 +1,4 @@
-//! Entries that differ in their vector alone: the handlers of equivalent entries are bounded once, for all their vectors.
+//! Entries that differ in their vector alone: the handlers of equivalent entries are bounded once, for up to [`NEAR`] vectors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +10,9 @@ use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::regions::{Kind, Region};
 
+/// So many vectors, from a multiple of it on, are taken together: what the kernel keeps of them in a table is in few lines then.
+const NEAR: u64 = 4;
+
 /// What two parts have in common that have the same instructions on the same paths: the instructions of each node, and the
 /// edges; and what the entries are called without their numbers, and which entry of the description theirs is, so that only
 /// those are taken together that belong together.
@@ -18,6 +21,8 @@ pub struct Shape {
     kind: Kind,
     name: String,
     interrupt: Option<usize>,
+    /// Of an interrupt.
+    vectors: Option<u64>,
     nodes: Vec<(u64, u64)>,
     edges: Vec<(usize, usize, EdgeKind)>,
 }
@@ -30,6 +35,7 @@ impl Shape {
             kind: region.kind,
             name: region.name.trim_end_matches(|letter: char| letter.is_ascii_digit()).to_string(),
             interrupt: region.interrupt,
+            vectors: region.interrupt.and_then(|_| kernel.vector(region)).map(|vector| vector / NEAR),
             nodes: expanded.order().map(block).collect(),
             edges: expanded.edges.iter().map(|edge| (edge.from, edge.to, edge.kind)).collect(),
         })

@@ -190,13 +190,18 @@ impl<'p> Kernel<'p> {
 
     /// The same, of those that interrupt programs.
     pub fn interrupted(&self, region: &Region) -> Option<u64> {
-        let (own, vectors) = (self.description.own.as_ref()?, &self.description.vectors);
-        matches!(region.kind, Kind::Exception | Kind::Interrupt).then_some(())?;
-        let table = self.lifter.program().symbol(&vectors.symbol)?.address;
-        let vector = region.start.checked_sub(table)?.checked_div(vectors.bytes)?;
+        let (own, vector) = (self.description.own.as_ref()?, self.vector(region)?);
         // Stack segment, stack pointer, flags, code segment, and where it was; for some exceptions an error code.
         let words = if matches!(vector, 8 | 10..=14 | 17 | 21 | 29 | 30) { 6 } else { 5 };
         own.frame.checked_sub(8 * words)
+    }
+
+    /// The vector of an exception or interrupt.
+    pub fn vector(&self, region: &Region) -> Option<u64> {
+        matches!(region.kind, Kind::Exception | Kind::Interrupt).then_some(())?;
+        let vectors = &self.description.vectors;
+        let table = self.lifter.program().symbol(&vectors.symbol)?.address;
+        region.start.checked_sub(table)?.checked_div(vectors.bytes)
     }
 
     /// Where a region returns to, one caller after the other, as far as calls (not jumps) led to it.
