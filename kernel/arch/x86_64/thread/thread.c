@@ -47,9 +47,8 @@ void arch_thread_init(uint32_t thread)
     struct arch_thread *record = &arch_threads[thread];
     uint64_t *stack = (uint64_t *)record->stack_top - 1;
 
-    for (uint32_t word = 0; word < UCTX_WORDS; word++) {
-        record->word[word] = 0;
-    }
+    /* A string instruction, which takes half of a loop's time: interrupts wait for it. */
+    __builtin_memset(record->word, 0, sizeof record->word);
     record->at_exit = mitigations_at_exit;
     record->word[UCTX_CS] = SELECTOR_USER_CODE;
     record->word[UCTX_SS] = SELECTOR_USER_DATA;
