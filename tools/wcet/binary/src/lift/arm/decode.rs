@@ -46,7 +46,7 @@ fn plain() -> Decoded {
 pub(crate) fn decode(word: u32, address: u64) -> Result<Decoded, Problem> {
     if let Some(system) = system::treatment(word)? {
         let accesses = match bits(word, 27, 25) {
-            4 if bits(word, 31, 28) == 15 => vec![access(AddressForm::Any, 8, true)],
+            4 if bits(word, 31, 28) == 15 => vec![access(AddressForm::Any, 8, !system::stores_return_state(word))],
             4 => multiple(word),
             _ => Vec::new(),
         };

@@ -70,6 +70,10 @@ fn disagreement(instruction: &Instruction, semantics: String) -> Problem {
 fn flow(instruction: &Instruction, decoded: &Decoded, exits: &[Exit]) -> Result<Flow, Problem> {
     let (to, when, kind) = match exits {
         [] if !decoded.jumps => return Ok(Flow::Next),
+        // A call of the next instruction, which SLEIGH takes for none; its condition would be lost.
+        [] if decoded.target == Some(instruction.next()) && decoded.links && bits(word(instruction), 31, 28) == 0xe => {
+            return Ok(Flow::Call { to: Target::Direct(instruction.next()), when: None });
+        }
         // A branch to the next instruction is none.
         [] if decoded.target == Some(instruction.next()) && !decoded.links => return Ok(Flow::Next),
         [Exit { to, when, kind }] if decoded.jumps => (*to, *when, *kind),
@@ -87,6 +91,10 @@ fn flow(instruction: &Instruction, decoded: &Decoded, exits: &[Exit]) -> Result<
         (ExitKind::Return, Target::Indirect(to)) => Flow::Return { to, when },
         (_, to) => Flow::Jump { to, when },
     })
+}
+
+fn word(instruction: &Instruction) -> u32 {
+    instruction.bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
 }
 
 /// The target before SLEIGH cut off the lowest bit, which selects Thumb: the resolution of jumps needs that bit.

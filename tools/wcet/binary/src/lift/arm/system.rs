@@ -87,11 +87,19 @@ fn unconditional(word: u32) -> Result<System, Problem> {
         Ok(if bit(word, 17) { changes(&BANKED) } else { nothing() })
     } else if word & 0xfe50_ffff == 0xf810_0a00 {
         Ok(goes(Flow::Leave))
+    } else if stores_return_state(word) {
+        // The stack pointer is that of the mode named, which may be this one.
+        Ok(System { memory: true, ..changes(if bit(word, 21) { &["sp"] } else { &[] }) })
     } else if bits(word, 31, 25) == 0x7d {
         Err(Problem::Thumb)
     } else {
         unsupported("instruction without condition")
     }
+}
+
+/// `srs`: the link register and the saved status to the stack of a mode.
+pub(crate) fn stores_return_state(word: u32) -> bool {
+    word & 0xfe5f_ffe0 == 0xf84d_0500
 }
 
 fn miscellaneous(word: u32) -> Result<Option<System>, Problem> {
@@ -168,4 +176,20 @@ fn one_register(word: u32) -> Result<System, Problem> {
         (true, Some(target)) => changes(&[*target]),
         (true, None) => changes(&FLAGS),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `srsia sp, #19`, and with the stack pointer moved; `rfeia sp`.
+    #[test]
+    fn a_store_of_the_return_state_is_no_return() {
+        let stored = treatment(0xf8cd_0513).ok().flatten().expect("it is listed");
+        assert!(stored.memory && stored.registers.is_empty() && stored.flow == Flow::Next);
+        let moved = treatment(0xf8ed_0513).ok().flatten().expect("it is listed");
+        assert!(moved.memory && moved.registers == ["sp"]);
+        let left = treatment(0xf89d_0a00).ok().flatten().expect("it is listed");
+        assert!(!left.memory && left.flow == Flow::Leave);
+    }
 }

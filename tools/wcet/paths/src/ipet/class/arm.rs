@@ -48,7 +48,11 @@ fn unconditional(word: u32) -> Result<Sort, String> {
     if bits(word, 27, 26) == 1 && bit(word, 20) {
         return Ok(Sort { prefetches: true, ..Sort::of(Class::Load) });
     }
-    Err("it has no condition and is no barrier, mode change or preload".to_string())
+    // What is left in this part of the encoding is a store of the return state: the load of one leaves.
+    if bits(word, 27, 25) == 4 {
+        return Ok(Sort::of(Class::Store));
+    }
+    Err("it has no condition and is no barrier, mode change, preload or store of the return state".to_string())
 }
 
 /// `mcrr` and `mrrc`: ranges of cache lines, translation tables, and timers.
