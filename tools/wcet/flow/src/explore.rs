@@ -139,6 +139,10 @@ impl<'a> Explorer<'a> {
         let Ok(instruction) = self.instruction(address) else {
             return;
         };
+        if self.options.stops.contains(&address) {
+            self.body(function).exits.insert(address, Exits::default());
+            return;
+        }
         let mut frame = self.body(function).frames[&address].clone();
         let mut not_met = frame.clone();
         let temporaries = frame.execute(&instruction, true, self.program);

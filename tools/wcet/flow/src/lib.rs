@@ -76,6 +76,8 @@ pub struct Options {
     pub copies: usize,
     /// Addresses of instructions with which a block begins in any case, because a region does.
     pub boundaries: BTreeSet<u64>,
+    /// Addresses of instructions with which the region ends: what is behind them is not looked at.
+    pub stops: BTreeSet<u64>,
     /// Memory of which no two reads are taken to be the same.
     pub shared: Shared,
     /// When to give up, with an error.

@@ -1,6 +1,6 @@
 //! Calls: function pointers, recursion, functions that do not return, code that is not reached.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compiled::{callees, compile, errors, flow, function, graph, list, TARGETS};
 use wcet_flow::{Options, Problem};
@@ -100,6 +100,51 @@ fn recursion_needs_a_depth() {
         assert!(matches!(error.problem, Problem::Recursion { .. }), "{error}");
         let options = Options { recursion: BTreeMap::from([(error.address, 8)]), ..Options::default() };
         assert!(flow(&program, &options).is_ok());
+    }
+}
+
+#[test]
+fn each_cycle_of_calls_needs_a_depth() {
+    for target in TARGETS {
+        let (program, errors) = errors(
+            target,
+            "
+            volatile int a;
+            void second(int n), third(int n);
+            __attribute__((noipa)) void first(int n) { a++; if (n) second(n - 1); a--; }
+            __attribute__((noipa)) void second(int n) { a++; if (n > 3) first(n - 1); else if (n) third(n); a--; }
+            __attribute__((noipa)) void third(int n) { a++; if (n) second(n - 1); a--; }
+            void start(void) { first(a); for (;;); }",
+        );
+        let [error] = &errors[..] else { panic!("{}", list(&errors)) };
+        assert!(error.to_string().contains("--recursion second=DEPTH"), "it is on both cycles: {error}");
+        let address = |name: &str| program.symbol(name).expect("it is there").address;
+        let options = Options { recursion: BTreeMap::from([(address("first"), 8)]), ..Options::default() };
+        let errors = flow(&program, &options).expect_err("the other cycle has no depth");
+        let said = errors[0].to_string();
+        assert!(said.contains("second, third;") || said.contains("third, second;"), "{said}");
+        let options = Options { recursion: BTreeMap::from([(address("second"), 8)]), ..Options::default() };
+        assert!(flow(&program, &options).is_ok());
+    }
+}
+
+#[test]
+fn nothing_is_looked_at_behind_a_stop() {
+    for target in TARGETS {
+        // The compiler leaves out what follows a call that is said not to come back: there is no code.
+        let (program, errors) = errors(
+            target,
+            "
+            volatile int a;
+            __attribute__((noipa)) void work(void) { a++; }
+            void start(void) { extern void last(void); if (a) last(); for (;;); }
+            __attribute__((noipa, section(\".text.z\"))) void last(void) { work(); __builtin_unreachable(); }",
+        );
+        assert!(errors.iter().any(|error| error.to_string().contains("no code is here")), "{}", list(&errors));
+        let last = program.symbol("last").expect("it is there").address;
+        let options = Options { stops: BTreeSet::from([last]), ..Options::default() };
+        let graph = flow(&program, &options).unwrap_or_else(|errors| panic!("{}", list(&errors)));
+        assert_eq!(graph.functions[&last].blocks.len(), 1);
     }
 }
 
