@@ -68,7 +68,7 @@ fn request(options: &ProgramOptions, errors: &mut Vec<Error>) -> Request {
         command: command(),
         ..Request::default()
     };
-    request.stated.stops.clone_from(&options.stop);
+    request.stated.loops.clone_from(&options.loops);
     request.stated.fixed_code = options.fixed_code;
     request.stated.shared = options.shared;
     request.stated.devices = options.devices;

@@ -16,6 +16,7 @@ pub fn stated(options: &StatedOptions) -> Stated {
     Stated {
         targets: options.targets.clone(),
         recursion: options.recursion.clone(),
+        stops: options.stop.clone(),
         switches: options.switch.clone(),
         copies: options.copies,
         ..Stated::default()

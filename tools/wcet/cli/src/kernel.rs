@@ -72,7 +72,8 @@ fn not_of_kernels(options: &BoundOptions) -> Vec<&'static str> {
     let (program, stated) = (&options.program, &options.program.stated);
     [
         (program.entry.is_some(), "--entry"),
-        (!program.stop.is_empty(), "--stop"),
+        (!stated.stop.is_empty(), "--stop"),
+        (!program.loops.is_empty(), "--loop"),
         (program.constraints.is_some(), "--constraints"),
         (program.as_loaded, "--as-loaded"),
         (program.shared, "--shared"),

@@ -142,7 +142,8 @@ fn loops(found: &Whole) -> Vec<Loop> {
             (_, Means::Inferred) => Some(Evidence::Inferred),
             (_, Means::ModelChecked) => Some(Evidence::ModelChecked),
             (_, Means::Imported) => Some(Evidence::Imported),
-            (_, Means::Wait | Means::Stated) => None,
+            (_, Means::Stated) => Some(Evidence::Stated),
+            (_, Means::Wait) => None,
         };
         let entry = loops.entry((one.address, &one.function)).or_insert_with(|| Loop {
             function: one.function.clone(),
@@ -158,8 +159,7 @@ fn loops(found: &Whole) -> Vec<Loop> {
             entry.least_fact = entry.least_fact.take().or_else(|| one.least.clone());
             (entry.evidence, entry.detail) = (None, None);
         } else if entry.bound.is_some() && (one.bound > before || entry.detail.is_none()) {
-            let stated = if one.means == Means::Stated { "stated, not validated: " } else { "" };
-            (entry.evidence, entry.detail) = (evidence, Some(format!("{stated}{}", one.evidence)));
+            (entry.evidence, entry.detail) = (evidence, Some(one.evidence.clone()));
         }
     }
     loops.into_values().collect()

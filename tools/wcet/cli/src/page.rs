@@ -185,7 +185,6 @@ fn cycles(region: &Region) -> String {
 }
 
 fn kind(one: &Loop) -> &'static str {
-    let stated = one.detail.as_ref().is_some_and(|text| text.starts_with(NOT_VALIDATED));
     match (one.bound, one.evidence) {
         (None, _) => "not known",
         (_, Some(Evidence::Unreached)) => "never reached",
@@ -193,7 +192,7 @@ fn kind(one: &Loop) -> &'static str {
         (_, Some(Evidence::ModelChecked)) => "model-checked",
         (_, Some(Evidence::Validated)) => "stated and validated",
         (_, Some(Evidence::Imported)) => "imported from a theorem",
-        (_, None) if stated => NOT_VALIDATED,
+        (_, Some(Evidence::Stated)) => NOT_VALIDATED,
         (_, None) => "a wait for others, whose time is a term of its own",
     }
 }

@@ -169,10 +169,6 @@ pub struct ProgramOptions {
     /// Where control enters: a symbol, an offset as in name+0x10, or an address. By default the file's entry point.
     #[arg(long, value_name = "SYMBOL")]
     pub entry: Option<String>,
-    /// Where the region ends: an instruction that is no part of it any more. It ends anyway where the entered function
-    /// returns, and where control leaves for another privilege.
-    #[arg(long, value_name = "ADDRESS")]
-    pub stop: Vec<String>,
     /// Constraints on paths, each of which is validated.
     #[arg(long, value_name = "FILE")]
     pub constraints: Option<PathBuf>,
@@ -199,6 +195,10 @@ pub struct ProgramOptions {
     /// Nothing writes code, although it lies in writable memory.
     #[arg(long)]
     pub fixed_code: bool,
+    /// How often the header of the loop that begins at this address is executed at most, for each entry of the loop. Nothing
+    /// validates it; the report says so. It is used where it is less than what is inferred. Repeatable.
+    #[arg(long = "loop", value_name = "ADDRESS=NUMBER")]
+    pub loops: Vec<String>,
     #[command(flatten)]
     pub stated: StatedOptions,
 }
@@ -209,7 +209,11 @@ pub struct StatedOptions {
     /// Targets of an indirect jump, call or return.
     #[arg(long, value_name = "ADDRESS=SYMBOL,...")]
     pub targets: Vec<String>,
-    /// How deep a function calls itself.
+    /// Where the region ends: the last instruction of it on the path. It ends anyway where the entered function returns, and
+    /// where control leaves for another privilege. Repeatable.
+    #[arg(long, value_name = "ADDRESS")]
+    pub stop: Vec<String>,
+    /// How deep a function calls itself. Of each cycle of calls one function is enough. Repeatable.
     #[arg(long, value_name = "SYMBOL=DEPTH")]
     pub recursion: Vec<String>,
     /// A function that switches stacks, and where new stacks begin.

@@ -137,6 +137,8 @@ pub enum Evidence {
     ModelChecked,
     /// Stated by a person and shown to hold.
     Validated,
+    /// Stated by a person, and shown by nothing.
+    Stated,
     /// Follows from an invariant that is proved elsewhere.
     Imported,
 }

@@ -121,6 +121,7 @@ pub fn evidence(evidence: crate::model::Evidence) -> &'static str {
         Evidence::Inferred => "inferred",
         Evidence::ModelChecked => "model-checked",
         Evidence::Validated => "validated",
+        Evidence::Stated => "stated",
         Evidence::Imported => "imported",
     }
 }

@@ -3,7 +3,7 @@
 //! First each loop that is left is unrolled by itself for a while; then a measure is sought that each iteration makes smaller,
 //! which takes one iteration alone; then the region is followed as a whole, which says most; where that is too much, loops
 //! are unrolled by themselves with more effort. Inner loops first, since outer ones are unrolled with the bounds of those
-//! inside. What was found for one loop never depends on a guess about another: only proven bounds are handed on.
+//! inside. What was found for one loop never depends on a guess about another: only bounds that are proven, or stated, are handed on.
 
 use std::collections::BTreeSet;
 use std::time::Instant;

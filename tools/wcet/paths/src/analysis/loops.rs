@@ -1,6 +1,6 @@
 //! Loops for the report: one entry for each loop of each function, over all its contexts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::loop_bounds::LoopBound;
 use wcet_binary::load::Lines;
@@ -14,7 +14,13 @@ use crate::analysis::faults::{fault, hex};
 const CONTEXTS: usize = 64;
 
 /// All loops in the order of their addresses.
-pub fn describe(expanded: &Expanded<'_>, bounds: &[LoopBound], checked: &BTreeSet<LoopId>, lines: &Lines) -> Vec<Loop> {
+/// `evidence` says of those that are not inferred how they are known.
+pub fn describe(
+    expanded: &Expanded<'_>,
+    bounds: &[LoopBound],
+    evidence: &BTreeMap<LoopId, Evidence>,
+    lines: &Lines,
+) -> Vec<Loop> {
     let mut by_place: BTreeMap<(u64, u64), Vec<(LoopId, &LoopBound)>> = BTreeMap::new();
     for bound in bounds {
         let found = &expanded.loops[bound.loop_id];
@@ -24,7 +30,7 @@ pub fn describe(expanded: &Expanded<'_>, bounds: &[LoopBound], checked: &BTreeSe
     }
     let mut loops: Vec<(u64, Loop)> = by_place
         .into_iter()
-        .map(|((_, header), found)| (header, one(expanded, header, &found, checked, lines)))
+        .map(|((_, header), found)| (header, one(expanded, header, &found, evidence, lines)))
         .collect();
     loops.sort_by_key(|(header, _)| *header);
     loops.into_iter().map(|(_, found)| found).collect()
@@ -37,7 +43,11 @@ pub fn errors(loops: &[Loop]) -> Vec<Error> {
         let reason = found.reason.clone().unwrap_or_else(|| "nothing bounds it".to_string());
         let remedy = match &found.least_fact {
             Some(fact) => format!("it would take this: {fact}"),
-            None => "bound it in the program, or state how often it runs in a file for --constraints".to_string(),
+            None => {
+                "bound it in the program, or state how often it runs: --loop ADDRESS=NUMBER, or shown in a file for \
+                     --constraints"
+                    .to_string()
+            }
         };
         Error {
             address: Some(found.address.clone()),
@@ -53,13 +63,12 @@ fn one(
     expanded: &Expanded<'_>,
     header: u64,
     found: &[(LoopId, &LoopBound)],
-    checked: &BTreeSet<LoopId>,
+    known: &BTreeMap<LoopId, Evidence>,
     lines: &Lines,
 ) -> Loop {
     let evidence = |bound: &LoopBound| match bound.bound? {
         0 => Some(Evidence::Unreached),
-        _ if checked.contains(&bound.loop_id) => Some(Evidence::ModelChecked),
-        _ => Some(Evidence::Inferred),
+        _ => Some(known.get(&bound.loop_id).copied().unwrap_or(Evidence::Inferred)),
     };
     let function = expanded.function(expanded.loops[found[0].0].context);
     let all_bounded = found.iter().all(|(_, bound)| bound.bound.is_some());

@@ -1,6 +1,7 @@
 //! What is asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
 use std::time::Duration;
 
 use wcet_binary::load::Program;
@@ -38,6 +39,8 @@ pub struct Stated {
     pub targets: Vec<String>,
     /// `SYMBOL=DEPTH`: how deep a function calls itself.
     pub recursion: Vec<String>,
+    /// `ADDRESS=NUMBER`: how often a loop's header is executed for each entry of the loop, at most. Nothing validates it.
+    pub loops: Vec<String>,
     /// `SYMBOL=SYMBOL,...`: a function that switches stacks, and where new stacks begin.
     pub switches: Vec<String>,
     /// Most blocks of a function that may be copied so that a loop with several entries has one.
@@ -89,13 +92,33 @@ pub fn flow_options(program: &Program, stated: &Stated) -> Found<wcet_flow::Opti
         }
     }
     for text in &stated.recursion {
-        match depth(program, text) {
+        match number(program, text) {
             Ok((function, depth)) => drop::<Option<u32>>(BTreeMap::insert(&mut options.recursion, function, depth)),
             Err(found) => errors.extend(found),
         }
     }
+    match addresses(program, &stated.stops) {
+        Ok(stops) => options.stops.extend(stops),
+        Err(found) => errors.extend(found),
+    }
     if errors.is_empty() {
         Ok(options)
+    } else {
+        Err(errors)
+    }
+}
+
+/// Bounds of loops that are stated, by the address of the loop's header; or everything that cannot be understood.
+pub fn loops(program: &Program, texts: &[String]) -> Found<BTreeMap<u64, u64>> {
+    let (mut found, mut errors) = (BTreeMap::new(), Vec::new());
+    for text in texts {
+        match number(program, text) {
+            Ok((header, bound)) => drop(found.insert(header, bound)),
+            Err(more) => errors.extend(more),
+        }
+    }
+    if errors.is_empty() {
+        Ok(found)
     } else {
         Err(errors)
     }
@@ -125,12 +148,13 @@ fn list(program: &Program, text: &str) -> Found<(u64, BTreeSet<u64>)> {
     Err(errors)
 }
 
-fn depth(program: &Program, text: &str) -> Found<(u64, u32)> {
-    let (function, depth) = pair(text)?;
-    let depth = depth.parse().map_err(|_| {
-        vec![fault(Code::Statement, format!("`{depth}` in `{text}` is no depth"), "write a whole number")]
+/// `PLACE=NUMBER`.
+fn number<Number: FromStr>(program: &Program, text: &str) -> Found<(u64, Number)> {
+    let (place, number) = pair(text)?;
+    let number = number.parse().map_err(|_| {
+        vec![fault(Code::Statement, format!("`{number}` in `{text}` is no number"), "write a whole number")]
     })?;
-    Ok((address(program, function)?, depth))
+    Ok((address(program, place)?, number))
 }
 
 /// The first and last bytes of what others write; or everything that cannot be.

@@ -9,7 +9,7 @@ use wcet_binary::lift::Lifter;
 use wcet_binary::load::{Architecture, Lines, Program};
 use wcet_flow::context::{Expanded, LoopId};
 use wcet_flow::Graph;
-use wcet_report::{Assumption, Phase, Refinement, Report, Verdict, VERSION};
+use wcet_report::{Assumption, Evidence, Phase, Refinement, Report, Verdict, VERSION};
 use wcet_symbolic::{Frames, Setting, Sharing, SolverError};
 use wcet_values::{Shared, Values};
 
@@ -143,13 +143,17 @@ impl Stages<'_, '_> {
         let lifter = Lifter::new(&program)
             .map_err(|cause| vec![fault(Code::Tool, cause.to_string(), "build the analyser anew")])?;
         let mut options = request::flow_options(&program, &request.stated)?;
-        let stops = request::addresses(&program, &request.stated.stops)?;
         self.volatile = request::volatile(&program, &request.stated.volatile)?;
         options.shared = self.shared();
         let graph = self.stage("control flow", |_| flow(&program, &lifter, &lines, entry, &options), flow_result)?;
         self.graph(&graph);
+        for stop in &options.stops {
+            self.report
+                .assumptions
+                .push(assumption("stated", &format!("the region ends at {}", program.describe(*stop))));
+        }
         let bounded_by = wcet_flow::context::Options {
-            stops: stops.into_iter().collect(),
+            stops: options.stops.clone(),
             recursion: options.recursion.clone(),
             ..wcet_flow::context::Options::default()
         };
@@ -198,10 +202,10 @@ impl Stages<'_, '_> {
         if !changed.is_empty() {
             return Err(changed);
         }
-        let (bounds, checked) = self.loops(&program, &expanded, &values, &known)?;
+        let (bounds, evidence) = self.loops(&program, &expanded, &values, &known)?;
         // Of loops alone; where there is a bound, refinement says the rest.
         self.report.analysis.complete = !self.whole && self.deadline().is_none_or(|deadline| Instant::now() < deadline);
-        self.report.loops = loop_report::describe(&expanded, &bounds, &checked, &lines);
+        self.report.loops = loop_report::describe(&expanded, &bounds, &evidence, &lines);
         self.report.errors = loop_report::errors(&self.report.loops);
         let mut constraints = solving::constraints(&values, &bounds);
         let mut show = |constraints: &Constraints| {
@@ -267,15 +271,23 @@ impl Stages<'_, '_> {
         Ok(())
     }
 
-    /// Bounds of loops: by inference, then by model checking for what that leaves.
+    /// Bounds of loops: by inference or as stated, then by model checking for what that leaves; and how those are known that
+    /// are not inferred.
     fn loops(
         &mut self,
         program: &Program,
         expanded: &Expanded<'_>,
         values: &Values,
         known: &wcet_values::Options,
-    ) -> Found<(Vec<LoopBound>, BTreeSet<LoopId>)> {
-        let infer = |_: &mut Self| Ok(crate::loop_bounds::infer(program, expanded, values));
+    ) -> Found<(Vec<LoopBound>, BTreeMap<LoopId, Evidence>)> {
+        let stated = request::loops(program, &self.request.stated.loops)?;
+        let mut evidence = BTreeMap::new();
+        let infer = |_: &mut Self| {
+            let mut bounds = crate::loop_bounds::infer(program, expanded, values);
+            let used = stated::of_loops(&stated, program, expanded, &mut bounds)?;
+            evidence.extend(used.into_iter().map(|one| (one, Evidence::Stated)));
+            Ok(bounds)
+        };
         let mut bounds = self.stage("loop bounds", infer, |bounds: &Vec<LoopBound>| {
             let bounded = bounds.iter().filter(|found| found.bound.is_some()).count();
             format!("{bounded} of {} in their contexts", bounds.len())
@@ -298,7 +310,13 @@ impl Stages<'_, '_> {
         if !checked.is_empty() {
             self.smt_assumptions();
         }
-        Ok((bounds, checked))
+        evidence.extend(checked.into_iter().map(|one| (one, Evidence::ModelChecked)));
+        for (header, bound) in &stated {
+            let place = program.describe(*header);
+            let text = format!("the loop at {place} executes its header at most {bound} times for each entry of it");
+            self.report.assumptions.push(assumption("stated", &text));
+        }
+        Ok((bounds, evidence))
     }
 
     /// Constraints that a person states: all of them must hold.

@@ -1,10 +1,12 @@
-//! Constraints that a person states: read, validated, and used only if all of them hold.
+//! What a person states: constraints, which are read, validated, and used only if all of them hold; and bounds of loops, which
+//! are believed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use crate::infeasible::{apply, parse, validate, Effort, Run, Stated, Verdict};
 use crate::ipet::Constraints;
+use crate::loop_bounds::LoopBound;
 use wcet_binary::load::{Lines, Program};
 use wcet_flow::context::{Expanded, LoopId};
 use wcet_report::{Constraint, Error};
@@ -17,6 +19,44 @@ use crate::analysis::faults::{fault, hex, solver, Found};
 const STEPS: u64 = 30_000_000;
 /// Branches of a counterexample that are shown.
 const SHOWN: usize = 40;
+
+/// Puts the stated bound in the place of one that is not known or larger, and returns the loops for which it did. A statement
+/// about what is no loop's header is an error.
+pub fn of_loops(
+    stated: &BTreeMap<u64, u64>,
+    program: &Program,
+    expanded: &Expanded<'_>,
+    bounds: &mut [LoopBound],
+) -> Found<Vec<LoopId>> {
+    let header = |found: &LoopBound| expanded.block(expanded.loops[found.loop_id].header).start();
+    let headers: BTreeSet<u64> = bounds.iter().map(header).collect();
+    let wrong = stated.keys().filter(|address| !headers.contains(address));
+    let errors: Vec<Error> = wrong.map(|address| no_loop(*address, &headers, program)).collect();
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let mut used = Vec::new();
+    for found in bounds {
+        let Some(most) = stated.get(&header(found)) else { continue };
+        if found.bound.is_none_or(|bound| *most < bound) {
+            (found.bound, found.evidence) = (Some(*most), "stated, not validated".to_string());
+            (found.reason, found.least) = (None, None);
+            used.push(found.loop_id);
+        }
+    }
+    Ok(used)
+}
+
+fn no_loop(address: u64, headers: &BTreeSet<u64>, program: &Program) -> Error {
+    let near = headers.iter().min_by_key(|header| header.abs_diff(address));
+    let remedy = match near {
+        Some(near) => {
+            format!("name its first instruction; the nearest loop of the region begins at {}", program.describe(*near))
+        }
+        None => "remove it: the region has no loop".to_string(),
+    };
+    fault(Code::Statement, format!("no loop of the region begins at {}", program.describe(address)), &remedy)
+}
 
 /// The constraints of a file.
 pub fn read(file: &(String, String), program: &Program, expanded: &Expanded<'_>, lines: &Lines) -> Found<Vec<Stated>> {

@@ -15,3 +15,4 @@ mod others_write;
 mod refined;
 mod refusals;
 mod stated;
+mod stated_loops;
