@@ -1,18 +1,11 @@
 /* Driver of AHCI host adapters with native command queueing: one disk, at port 0.
  *
- * Protocols: pci with the bus, sata with one client. What the adapter is doing for the bus is where the program stands:
- * unbound(), running(), suspended(), failed(); what it is doing for the client is `port`. While there is no adapter the port
- * is stopped, empty or detached. */
+ * Protocols: pci with the bus, sata with one client, and timer. What the bus has asked for is `life`, what the port is for the
+ * client is `port`, what it is busy with is `job`. While there is no adapter the port is stopped, empty or detached. */
 #include "ahci.h"
 
-enum life { UNBOUND, RUNNING, SUSPENDED, FAILED };
-
-/* The adapter answers to accesses from now on. Returns 0 if it was lost meanwhile. */
-static uint32_t enable_device(void)
-{
-    EMIT(PCI_ENABLE);
-    return AWAIT(PCI_ENABLED, PCI_UNPLUG) == PCI_ENABLED;
-}
+enum life life;
+enum job job;
 
 static void disable_device(void)
 {
@@ -20,120 +13,119 @@ static void disable_device(void)
     EMIT(PCI_DISABLE);
 }
 
-/* The adapter is lost to the client. Touches no register. */
-static void lose_device(void)
-{
-    if (port >= UNKNOWN) {
-        lose_disk();
-    }
-}
-
-static enum life unplug(void)
+/* The adapter has gone, and with it what the client has asked of its disk. */
+static void unplug(void)
 {
     lose_device();
+    life = UNBOUND;
     EMIT(PCI_UNPLUG_OK);
-    return UNBOUND;
 }
 
-/* The adapter works again and has forgotten everything: what the client knows of is set up again. */
-static void set_up_port(void)
+/* ---- what the bus asks for ---- */
+
+static void fail_probe(void)
 {
-    if (port == STOPPED) {
-        return;
+    struct pci_probe_fail body = {REASON_HARDWARE};
+    EMIT(PCI_PROBE_FAIL, 0, &body);
+}
+
+static void fail_resume(void)
+{
+    struct pci_resume_fail body = {REASON_HARDWARE};
+    EMIT(PCI_RESUME_FAIL, 0, &body);
+}
+
+/* The adapter answers to accesses, and may interrupt, from now on. With its reset it forgets commands that are still under way. */
+static void begin_reset(void)
+{
+    if (life != MENDING) {
+        EMIT(PCI_ENABLE);
+        if (AWAIT(PCI_ENABLED, PCI_UNPLUG) == PCI_UNPLUG) {
+            life = LOST;
+            return;
+        }
+        EMIT(PCI_IRQ_ON);
     }
-    uint32_t is_there = reset_link();
-    announce();
-    if (port >= UNKNOWN && !is_there) {
-        lose_disk();
-    } else if (port == ACTIVE && (issued != 0u || !configure_disk())) {
+    if (port == ACTIVE && issued != 0u) {
         freeze(REASON_DROPPED);
     }
+    job = RESETTING_ADAPTER;
 }
 
-static enum life probe(void)
+static void begin_for_bus(void)
 {
-    if (!enable_device()) {
-        return unplug();
+    if (life == SUSPENDING && port == ACTIVE) {
+        job = PAUSING;
+    } else if (life == SUSPENDING || life == REMOVING) {
+        job = QUIETING;
+    } else {
+        begin_reset();
     }
-    uint32_t has_memory = dma_size(PCI_NUMBER) >= AREA_SIZE;
-    if (!has_memory || !reset_adapter()) {
-        struct pci_probe_fail body = {REASON_HARDWARE};
-        EMIT(PCI_DISABLE);
-        EMIT(PCI_PROBE_FAIL, 0, &body);
-        return UNBOUND;
-    }
-    quiet_adapter();
-    EMIT(PCI_IRQ_ON);
-    set_up_port();
-    EMIT(PCI_PROBE_OK);
-    return RUNNING;
 }
 
-static enum life remove_device(void)
+/* The adapter works again, or it does not. */
+static void adapter_is_back(uint32_t is_good)
 {
-    quiet_adapter();
-    lose_device();
-    disable_device();
-    EMIT(PCI_REMOVE_OK);
-    return UNBOUND;
-}
+    enum life was = life;
 
-/* Commands under way are completed first; if the disk does not, the client will hear that they were lost. */
-static enum life suspend(void)
-{
-    if (port == ACTIVE) {
-        drain();
-        reap();
-    }
-    quiet_adapter();
-    disable_device();
-    EMIT(PCI_SUSPEND_OK);
-    return SUSPENDED;
-}
-
-static enum life resume(void)
-{
-    if (!enable_device()) {
-        return unplug();
-    }
-    if (!reset_adapter()) {
-        struct pci_resume_fail body = {REASON_HARDWARE};
-        lose_device();
-        EMIT(PCI_DISABLE);
-        EMIT(PCI_RESUME_FAIL, 0, &body);
-        return FAILED;
-    }
-    quiet_adapter();
-    EMIT(PCI_IRQ_ON);
-    set_up_port();
-    EMIT(PCI_RESUME_OK);
-    return RUNNING;
-}
-
-static enum life recover_device(void)
-{
-    if (!reset_adapter()) {
+    if (!is_good) {
         lose_device();
         disable_device();
-        EMIT(PCI_UNRECOVERABLE);
-        return FAILED;
     }
-    quiet_adapter();
-    set_up_port();
-    EMIT(PCI_RECOVERED);
-    return RUNNING;
+    life = is_good ? RUNNING : FAILED;
+    switch (was) {
+    case PROBING:
+        if (is_good) {
+            EMIT(PCI_PROBE_OK);
+        } else {
+            fail_probe();
+            life = UNBOUND;
+        }
+        break;
+    case RESUMING:
+        if (is_good) {
+            EMIT(PCI_RESUME_OK);
+        } else {
+            fail_resume();
+        }
+        break;
+    default:
+        if (is_good) {
+            EMIT(PCI_RECOVERED);
+        } else {
+            EMIT(PCI_UNRECOVERABLE);
+        }
+        break;
+    }
 }
+
+void answer_bus(uint32_t is_good)
+{
+    switch (life) {
+    case SUSPENDING:
+        disable_device();
+        life = SUSPENDED;
+        EMIT(PCI_SUSPEND_OK);
+        break;
+    case REMOVING:
+        lose_device();
+        disable_device();
+        life = UNBOUND;
+        EMIT(PCI_REMOVE_OK);
+        break;
+    default:
+        adapter_is_back(is_good);
+        break;
+    }
+}
+
+/* ---- messages ---- */
 
 static void interrupt(void)
 {
-    uint32_t status = read32(PX_IS);
+    uint32_t status = acknowledge();
 
     if (status != INT_ALL) {
-        write32(PX_IS, status);
-        write32(HBA_IS, PORT_BIT);
-        if ((status & (INT_CONNECT | INT_PHY_READY)) != 0u) {
-            write32(PX_SERR, 0xffffffffu);
-        }
         if (port == ACTIVE) {
             reap();
             if ((status & INT_ERRORS) != 0u) {
@@ -149,22 +141,24 @@ static void interrupt(void)
     EMIT(PCI_IRQ_DONE);
 }
 
-static enum life unbound(void)
+static void unbound(void)
 {
     uint32_t mailbox =
         AWAIT(PCI_PROBE, PCI_UNPLUG, SATA_START, SATA_STOP, SATA_UNPLUGGED_OK, SATA_RESET, SATA_IDENTIFY,
               SATA_CONFIGURE, SATA_READ, SATA_WRITE, SATA_ABORT, SATA_RECOVER, SATA_FLUSH, SATA_STANDBY, SATA_WAKE);
 
     if (mailbox == PCI_PROBE) {
-        return probe();
+        if (dma_size(PCI_NUMBER) >= AREA_SIZE) {
+            life = PROBING;
+        } else {
+            fail_probe();
+        }
+    } else if (mailbox != PCI_UNPLUG) {
+        turn_away(mailbox);
     }
-    if (mailbox != PCI_UNPLUG) {
-        serve_client(mailbox, 0);
-    }
-    return UNBOUND;
 }
 
-static enum life running(void)
+static void running(void)
 {
     uint32_t mailbox = AWAIT(PCI_IRQ, PCI_UNPLUG, PCI_REMOVE, PCI_SUSPEND, PCI_BUS_ERROR, SATA_START, SATA_STOP,
                              SATA_UNPLUGGED_OK, SATA_RESET, SATA_IDENTIFY, SATA_CONFIGURE, SATA_READ, SATA_WRITE,
@@ -173,66 +167,125 @@ static enum life running(void)
     switch (mailbox) {
     case PCI_IRQ:
         interrupt();
-        return RUNNING;
+        break;
     case PCI_UNPLUG:
-        return unplug();
+        life = LOST;
+        break;
     case PCI_REMOVE:
-        return remove_device();
+        life = REMOVING;
+        break;
     case PCI_SUSPEND:
-        return suspend();
+        life = SUSPENDING;
+        break;
     case PCI_BUS_ERROR:
-        return recover_device();
+        life = MENDING;
+        break;
     default:
-        serve_client(mailbox, 1);
-        return RUNNING;
+        serve_client(mailbox);
+        break;
     }
 }
 
-static enum life suspended(void)
+static void suspended(void)
 {
     if (AWAIT(PCI_RESUME, PCI_UNPLUG) == PCI_RESUME) {
-        return resume();
+        life = RESUMING;
+    } else {
+        life = LOST;
     }
-    return unplug();
 }
 
-static enum life failed(void)
+static void failed(void)
 {
     uint32_t mailbox =
         AWAIT(PCI_REMOVE, PCI_UNPLUG, SATA_START, SATA_STOP, SATA_UNPLUGGED_OK, SATA_RESET, SATA_IDENTIFY,
               SATA_CONFIGURE, SATA_READ, SATA_WRITE, SATA_ABORT, SATA_RECOVER, SATA_FLUSH, SATA_STANDBY, SATA_WAKE);
 
     if (mailbox == PCI_UNPLUG) {
-        return unplug();
-    }
-    if (mailbox == PCI_REMOVE) {
+        life = LOST;
+    } else if (mailbox == PCI_REMOVE) {
+        life = UNBOUND;
         EMIT(PCI_REMOVE_OK);
-        return UNBOUND;
+    } else {
+        turn_away(mailbox);
     }
-    serve_client(mailbox, 0);
-    return FAILED;
 }
 
-void driver(void)
+static void live(void)
 {
-    enum life life = UNBOUND;
+    switch (life) {
+    case UNBOUND:
+        unbound();
+        break;
+    case RUNNING:
+        running();
+        break;
+    case SUSPENDED:
+        suspended();
+        break;
+    case FAILED:
+        failed();
+        break;
+    default:
+        begin_for_bus();
+        break;
+    }
+}
 
-    for (;;) {
-        switch (life) {
-        case UNBOUND:
-            life = unbound();
-            break;
-        case RUNNING:
-            life = running();
-            break;
-        case SUSPENDED:
-            life = suspended();
-            break;
-        case FAILED:
-            life = failed();
-            break;
+/* The port has nothing to do: it looks for a disk that came or went meanwhile, and commands that have waited are issued. */
+static void rest(void)
+{
+    if (port >= UNKNOWN && !disk_is_there()) {
+        lose_disk();
+    } else {
+        announce();
+    }
+    if (port == ACTIVE && !is_asleep) {
+        for (uint32_t left = waiting; left != 0u; left = left & (left - 1u)) {
+            issue(lowest_slot(left));
         }
     }
 }
 
-const struct protocol *const driver_protocols[] = {&pci_protocol, &sata_protocol, 0};
+/* The adapter has gone. Returns 1 if there is something to finish all the same: the client's stop. */
+static uint32_t abandon(void)
+{
+    enum job was = job;
+
+    life = LOST;
+    job = NONE;
+    if (was == STARTING) {
+        fail_start(REASON_NO_DEVICE);
+    } else if (was == ENDING || was == STOPPING) {
+        job = STOPPING;
+    }
+    return job == STOPPING;
+}
+
+static void work(void)
+{
+    enum outcome outcome = job < IDENTIFYING ? do_hardware() : await_disk();
+
+    if (outcome == GONE && !abandon()) {
+        return;
+    }
+    finish(outcome);
+    if (job == NONE && life == RUNNING) {
+        rest();
+    }
+}
+
+void driver(void)
+{
+    for (;;) {
+        if (life == LOST) {
+            unplug();
+        } else if (job != NONE) {
+            work();
+        } else {
+            live();
+        }
+    }
+}
+
+const struct protocol *const driver_protocols[] = {&pci_protocol, &sata_protocol, &timer_protocol, 0};

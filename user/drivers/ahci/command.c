@@ -1,9 +1,8 @@
-/* Commands: what the adapter reads of them in memory, queued ones, and those that are waited for. A client's command has
- * the slot, and the tag, of its cookie. */
+/* Commands: what the adapter reads of them in memory, those that are queued, and those that are not, of which one is executed
+ * at a time. A client's command has the slot, and the tag, of its cookie. */
 #include "ahci.h"
 
 #define PAGE 4096u
-#define COMMAND_POLLS 20000000u /* the cache of a disk takes its time to be flushed */
 
 uint32_t issued;
 uint32_t waiting;
@@ -100,50 +99,38 @@ void issue(uint32_t slot)
     write32(PX_CI, bit);
 }
 
-/* A command that is not queued, in slot 0; 512 bytes of an answer go to the driver's own memory. Requires: nothing is
- * issued, or the queue was stopped by an error. Returns 1 if the device has done it; if not, the port is started anew. */
-uint32_t execute(uint32_t operation, uint32_t features, uint64_t lba, uint32_t count)
+/* 512 bytes of an answer go to the driver's own memory. */
+void execute(uint32_t operation, uint32_t features, uint64_t lba, uint32_t count)
 {
     uint32_t has_answer = operation == ATA_IDENTIFY || operation == ATA_READ_LOG;
-    uint32_t polls = COMMAND_POLLS;
 
     fill_frame(0, operation, features, lba, FRAME_LBA, count);
     fill_region(0, 0, dma_physical(PCI_NUMBER, ANSWER_AT), SECTOR);
     fill_header(0, (has_answer ? 1u : 0u) << HEADER_REGIONS_SHIFT);
     dma_barrier();
     write32(PX_CI, 1);
-    uint32_t is_busy = read32(PX_CI) & 1u;
-    uint32_t errors = read32(PX_IS) & INT_ERRORS;
-    while (is_busy && errors == 0u && polls != 0u) {
-        polls = polls - 1u;
-        is_busy = read32(PX_CI) & 1u;
-        errors = read32(PX_IS) & INT_ERRORS;
+}
+
+/* An error that no interrupt has told of yet is seen here. */
+uint32_t is_executing(void)
+{
+    if ((read32(PX_IS) & INT_ERRORS) != 0u) {
+        has_failed = 1;
     }
+    return !has_failed && (read32(PX_CI) & 1u) != 0u;
+}
+
+/* The status alone does not tell: queued commands that end meanwhile set it too. */
+uint32_t has_executed(void)
+{
     dma_barrier();
-    /* The status alone does not tell: queued commands that end meanwhile set it too. */
-    if (is_busy || errors != 0u || (read32(PX_TFD) & (TFD_BUSY | TFD_REQUEST | TFD_ERROR)) != 0u ||
-        !adapter_answers()) {
-        stop_port();
-        start_port();
-        return 0;
-    }
-    return 1;
+    return !is_executing() && !has_failed && (read32(PX_TFD) & (TFD_BUSY | TFD_REQUEST | TFD_ERROR)) == 0u &&
+           adapter_answers();
 }
 
 uint16_t answer_word(uint32_t index)
 {
     return ((volatile uint16_t *)dma_memory(PCI_NUMBER, ANSWER_AT))[index];
-}
-
-void drain(void)
-{
-    uint32_t polls = COMMAND_POLLS;
-    uint32_t is_busy = read32(PX_SACT) & issued;
-
-    while (is_busy && polls != 0u) {
-        polls = polls - 1u;
-        is_busy = (read32(PX_SACT) & issued) != 0u && (read32(PX_IS) & INT_ERRORS) == 0u;
-    }
 }
 
 void reap(void)

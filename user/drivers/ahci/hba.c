@@ -1,22 +1,48 @@
-/* The host adapter, the link to the disk, and the engine that works on the port's commands. A deadline is a number of
- * register reads: each takes its way over the bus, which no adapter does in less than a tenth of a microsecond. */
+/* The host adapter, the link to the disk, and the engine that works on the port's commands. For what they do on their own there
+ * are no interrupts: the driver looks again after a tick of the timer. */
 #include "ahci.h"
 
-#define RESET_POLLS 1000000u
-#define ENGINE_POLLS 1000000u
-#define LINK_POLLS 1000000u
-#define HOLD_POLLS 20000u /* the link's reset lasts a millisecond at least */
+#define TICK 1000000ul /* ns */
+#define ADAPTER_TICKS 1000u
+#define ENGINE_TICKS 500u
+#define LINK_TICKS 1000u
+#define READY_TICKS 30000u /* a disk has to come up to speed */
+#define NOTHING_THERE 0xffffffffu
 
-/* Reads a register until the bits of `mask` are `value`. Returns 1 if they are. */
-static uint32_t poll(uint32_t offset, uint32_t mask, uint32_t value, uint32_t polls)
+static uint32_t is_gone;
+
+/* Lets a tick go by. Returns 0 if the adapter was lost meanwhile. */
+static uint32_t tick(void)
 {
-    uint32_t bits = read32(offset) & mask;
-
-    while (bits != value && polls != 0u) {
-        bits = read32(offset) & mask;
-        polls = polls - 1u;
+    arm_timer(TICK);
+    for (;;) {
+        uint32_t mailbox = AWAIT(TIMER_FIRED, PCI_IRQ, PCI_UNPLUG);
+        if (mailbox == TIMER_FIRED) {
+            return 1;
+        }
+        if (mailbox == PCI_UNPLUG) {
+            is_gone = 1;
+            cancel_timer();
+            return 0;
+        }
+        acknowledge();
+        EMIT(PCI_IRQ_DONE);
     }
-    return bits == value;
+}
+
+/* Returns 1 once the bits of a register are `value`; 0 if they are not in time, or the adapter was lost. */
+static uint32_t await_bits(uint32_t offset, uint32_t mask, uint32_t value, uint32_t ticks)
+{
+    uint32_t bits = read32(offset);
+
+    while ((bits & mask) != value) {
+        if (ticks == 0u || bits == NOTHING_THERE || !tick()) {
+            return 0;
+        }
+        ticks = ticks - 1u;
+        bits = read32(offset);
+    }
+    return 1;
 }
 
 static void write_address(uint32_t place, uint32_t offset)
@@ -28,11 +54,11 @@ static void write_address(uint32_t place, uint32_t offset)
 }
 
 /* The port's addresses outlive the reset: those that the firmware left are in memory that is not this driver's. */
-uint32_t reset_adapter(void)
+static uint32_t reset_adapter(void)
 {
     write32(HBA_GHC, GHC_AHCI);
     write32(HBA_GHC, GHC_AHCI | GHC_RESET);
-    if (!poll(HBA_GHC, GHC_RESET, 0, RESET_POLLS)) {
+    if (!await_bits(HBA_GHC, GHC_RESET, 0, ADAPTER_TICKS)) {
         return 0;
     }
     write32(HBA_GHC, GHC_AHCI);
@@ -50,21 +76,42 @@ uint32_t adapter_answers(void)
     return (read32(HBA_GHC) & ~(GHC_RESET | GHC_INTERRUPTS)) == GHC_AHCI;
 }
 
-void stop_port(void)
+static void stop_engine(void)
 {
     write32(PX_CMD, CMD_RECEIVE | CMD_SPIN_UP | CMD_POWER_ON);
-    poll(PX_CMD, CMD_RUNNING, 0, ENGINE_POLLS);
+    await_bits(PX_CMD, CMD_RUNNING, 0, ENGINE_TICKS);
 }
 
-void quiet_adapter(void)
+static void forget_interrupts(void)
+{
+    write32(PX_IS, INT_ALL);
+    write32(HBA_IS, PORT_BIT);
+}
+
+/* Requires: the engine is stopped. */
+static void stop_receiving(void)
 {
     write32(PX_IE, 0);
     write32(HBA_GHC, GHC_AHCI);
-    stop_port();
     write32(PX_CMD, CMD_SPIN_UP | CMD_POWER_ON);
-    poll(PX_CMD, CMD_RECEIVING, 0, ENGINE_POLLS);
-    write32(PX_IS, INT_ALL);
-    write32(HBA_IS, PORT_BIT);
+    await_bits(PX_CMD, CMD_RECEIVING, 0, ENGINE_TICKS);
+    if (!is_gone) {
+        forget_interrupts();
+    }
+}
+
+uint32_t acknowledge(void)
+{
+    uint32_t status = read32(PX_IS);
+
+    if (status != INT_ALL) {
+        write32(PX_IS, status);
+        write32(HBA_IS, PORT_BIT);
+        if ((status & (INT_CONNECT | INT_PHY_READY)) != 0u) {
+            write32(PX_SERR, 0xffffffffu);
+        }
+    }
+    return status;
 }
 
 uint32_t disk_is_there(void)
@@ -74,13 +121,12 @@ uint32_t disk_is_there(void)
 
 static void allow_interrupts(void)
 {
-    write32(PX_IS, INT_ALL);
-    write32(HBA_IS, PORT_BIT);
-    write32(PX_IE, INT_SET_BITS | INT_CONNECT | INT_PHY_READY | INT_ERRORS);
+    forget_interrupts();
+    write32(PX_IE, INT_COMMAND_DONE | INT_SET_BITS | INT_CONNECT | INT_PHY_READY | INT_ERRORS);
     write32(HBA_GHC, GHC_AHCI | GHC_INTERRUPTS);
 }
 
-/* Requires: the engine is stopped. Errors are forgotten, those of a single command too. */
+/* Errors are forgotten, those of a single command too. */
 void start_port(void)
 {
     write32(PX_SERR, 0xffffffffu);
@@ -88,19 +134,68 @@ void start_port(void)
     write32(PX_CMD, CMD_START | CMD_RECEIVE | CMD_SPIN_UP | CMD_POWER_ON);
 }
 
-uint32_t reset_link(void)
+/* For as long as a disk needs to notice: it lets go of all commands. */
+static void hold_link(void)
 {
-    stop_port();
     write32(PX_SCTL, SCTL_INIT);
-    poll(PX_SSTS, 0, 1, HOLD_POLLS); /* never so: it takes its time */
-    write32(PX_SCTL, SCTL_RUN);
-    uint32_t is_there = poll(PX_SSTS, SSTS_DETECT, DETECT_PRESENT, LINK_POLLS);
-    write32(PX_SERR, 0xffffffffu);
-    write32(PX_CMD, CMD_RECEIVE | CMD_SPIN_UP | CMD_POWER_ON);
-    if (!is_there || !poll(PX_TFD, TFD_BUSY | TFD_REQUEST, 0, LINK_POLLS)) {
-        allow_interrupts(); /* one may be plugged in */
+    if (tick()) {
+        write32(PX_SCTL, SCTL_RUN);
+    }
+}
+
+/* Returns 1 if a device has answered; commands can then be given. */
+static uint32_t await_device(void)
+{
+    uint32_t is_there = await_bits(PX_SSTS, SSTS_DETECT, DETECT_PRESENT, LINK_TICKS);
+
+    if (is_gone) {
         return 0;
     }
-    start_port();
-    return 1;
+    write32(PX_SERR, 0xffffffffu);
+    write32(PX_CMD, CMD_RECEIVE | CMD_SPIN_UP | CMD_POWER_ON);
+    if (is_there && await_bits(PX_TFD, TFD_BUSY | TFD_REQUEST, 0, READY_TICKS)) {
+        start_port();
+        return 1;
+    }
+    if (!is_gone) {
+        allow_interrupts(); /* one may be plugged in */
+    }
+    return 0;
+}
+
+/* ---- jobs ---- */
+
+static uint32_t sets_up_link(void)
+{
+    return job == STARTING || job == RESETTING || job == RELINKING || job == SETTING_UP;
+}
+
+/* An engine that does not stop is not waited for any longer: what follows is a reset, or the end. */
+static uint32_t stop_and_start(void)
+{
+    if (job == RESETTING_ADAPTER && !reset_adapter()) {
+        return 0;
+    }
+    stop_engine();
+    if (is_gone || job == RECOVERING || job == RESTARTING) {
+        return 1;
+    }
+    if (!sets_up_link()) {
+        stop_receiving();
+    }
+    if (!is_gone && (sets_up_link() || (job == STOPPING && issued != 0u))) {
+        hold_link();
+    }
+    return is_gone || !sets_up_link() || await_device();
+}
+
+enum outcome do_hardware(void)
+{
+    enum outcome outcome = stop_and_start() ? DONE : BAD;
+
+    if (is_gone) {
+        is_gone = 0;
+        outcome = GONE;
+    }
+    return outcome;
 }

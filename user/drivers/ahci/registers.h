@@ -30,7 +30,8 @@
 #define PX_SACT 0x134u /* queued commands that the device has not completed */
 #define PX_CI 0x138u   /* commands to be sent to the device */
 
-#define INT_SET_BITS 0x00000008u /* queued commands are done */
+#define INT_COMMAND_DONE 0x00000003u /* one that is not queued: its status, or its data */
+#define INT_SET_BITS 0x00000008u     /* queued commands are done */
 #define INT_CONNECT 0x00000040u
 #define INT_PHY_READY 0x00400000u
 #define INT_ERRORS 0x78000000u /* of the task file, the interface, the bus */
