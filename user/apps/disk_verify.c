@@ -22,6 +22,7 @@
 #define NUM_STRIPE 4u /* parts of the disk that requests alternate between */
 #define MAX_TRIES 8u
 #define TIMEOUT 20000000000ul /* ns: until a request is aborted */
+#define LONG 1000000000ul     /* ... until the user hears of a flush */
 #define PAUSE 10000000ul
 
 enum phase { WRITING, FLUSHING, READING, CLOSING };
@@ -350,6 +351,9 @@ static void receive(uint32_t mailbox)
         begin_phase(READING);
         break;
     case SATA_FLUSH_FAIL:
+        print("DISK the flush has failed\n");
+        is_asking = 0;
+        break;
     case SATA_STANDBY_FAIL:
         is_asking = 0;
         break;
@@ -382,6 +386,14 @@ static void abort_oldest(void)
     }
 }
 
+static uint64_t deadline(void)
+{
+    if (num_open != 0) {
+        return sys_clock() + TIMEOUT;
+    }
+    return phase == FLUSHING && is_asking ? sys_clock() + LONG : DEADLINE_NEVER;
+}
+
 int main(void)
 {
     char driver[32];
@@ -399,8 +411,10 @@ int main(void)
     domain_start();
     domain_connect(PORT, driver, &sata_protocol, RING_CAPACITY, DATA_PAGES);
     for (;;) {
-        uint32_t mailbox = domain_await(&everything, num_open != 0 ? sys_clock() + TIMEOUT : DEADLINE_NEVER);
-        if (mailbox == DOMAIN_TIMEOUT) {
+        uint32_t mailbox = domain_await(&everything, deadline());
+        if (mailbox == DOMAIN_TIMEOUT && num_open == 0) {
+            print("DISK the flush takes long\n");
+        } else if (mailbox == DOMAIN_TIMEOUT) {
             abort_oldest();
         } else {
             receive(mailbox);
