@@ -127,9 +127,10 @@ static void interrupt(void)
 
     if (status != INT_ALL) {
         if (port == ACTIVE) {
-            reap();
             if ((status & INT_ERRORS) != 0u) {
                 freeze(REASON_HARDWARE);
+            } else {
+                reap();
             }
         }
         if (port >= UNKNOWN && !disk_is_there()) {

@@ -95,7 +95,8 @@ extern uint32_t identity;    /* where the client wants the answer to IDENTIFY */
 /* ---- hba.c: every function touches registers, and returns 0 at once when the adapter is lost ---- */
 
 uint32_t adapter_answers(void);
-uint32_t acknowledge(void); /* returns what the port's interrupts say; INT_ALL if no adapter answers */
+uint32_t acknowledge(void);    /* returns what the port's interrupts say; INT_ALL if no adapter answers */
+uint32_t port_has_error(void); /* one that acknowledge() has not told of yet */
 uint32_t disk_is_there(void);
 void start_port(void);          /* requires: the engine is stopped. Errors are forgotten */
 enum outcome do_hardware(void); /* what the job does to engine and link */
@@ -105,12 +106,13 @@ enum outcome do_hardware(void); /* what the job does to engine and link */
 /* A command that is not queued, in slot 0. Requires: nothing is issued, or the queue was stopped. */
 void execute(uint32_t operation, uint32_t features, uint64_t lba, uint32_t count);
 uint32_t is_executing(void);
+uint32_t disk_fails(void);   /* while it is waited for; also where no interrupt has told of it yet */
 uint32_t has_executed(void); /* returns 1 if the disk has done it well */
 uint16_t answer_word(uint32_t index);
 uint32_t lowest_slot(uint32_t bits); /* requires: there is one */
 void issue(uint32_t slot);
 uint32_t is_acceptable(uint32_t slot);
-void reap(void);     /* tells the client of commands that are done; of none if the adapter has gone */
+void reap(void); /* tells the client of commands that are done; of none if the adapter has gone. Requires: no error */
 void fail_all(void); /* the client gets every open command back */
 
 /* ---- wait.c ---- */

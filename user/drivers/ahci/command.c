@@ -111,13 +111,17 @@ void execute(uint32_t operation, uint32_t features, uint64_t lba, uint32_t count
     write32(PX_CI, 1);
 }
 
-/* An error that no interrupt has told of yet is seen here. */
-uint32_t is_executing(void)
+uint32_t disk_fails(void)
 {
-    if ((read32(PX_IS) & INT_ERRORS) != 0u) {
+    if (port_has_error()) {
         has_failed = 1;
     }
-    return !has_failed && (read32(PX_CI) & 1u) != 0u;
+    return has_failed;
+}
+
+uint32_t is_executing(void)
+{
+    return !disk_fails() && (read32(PX_CI) & 1u) != 0u;
 }
 
 /* The status alone does not tell: queued commands that end meanwhile set it too. */
@@ -133,6 +137,9 @@ uint16_t answer_word(uint32_t index)
     return ((volatile uint16_t *)dma_memory(PCI_NUMBER, ANSWER_AT))[index];
 }
 
+/* After an error a command whose bit is clear may be under way all the same: it may have been given to the disk behind the error,
+ * and QEMU's model keeps such a one and gives it to the disk again, when it is done too. So the commands stay issued until the
+ * recovery, which makes the disk let go of them, and no buffer goes back before. */
 void reap(void)
 {
     uint32_t done = issued & ~read32(PX_SACT);

@@ -114,6 +114,11 @@ uint32_t acknowledge(void)
     return status;
 }
 
+uint32_t port_has_error(void)
+{
+    return (read32(PX_IS) & INT_ERRORS) != 0u;
+}
+
 uint32_t disk_is_there(void)
 {
     return (read32(PX_SSTS) & SSTS_DETECT) == DETECT_PRESENT;
@@ -170,21 +175,25 @@ static uint32_t sets_up_link(void)
     return job == STARTING || job == RESETTING || job == RELINKING || job == SETTING_UP;
 }
 
-/* An engine that does not stop is not waited for any longer: what follows is a reset, or the end. */
+/* An engine that does not stop is not waited for any longer: what follows is a reset, or the end. The disk lets go of commands while
+ * its frames are still received: of one that ends without, QEMU's model notes that it is done, and takes the next one in its slot for
+ * done too. An adapter that may have been another driver's gets no memory before its reset. */
 static uint32_t stop_and_start(void)
 {
-    if (job == RESETTING_ADAPTER && !reset_adapter()) {
-        return 0;
+    if (job != RESETTING_ADAPTER || issued != 0u) {
+        stop_engine();
     }
-    stop_engine();
     if (is_gone || job == RECOVERING || job == RESTARTING) {
         return 1;
     }
-    if (!sets_up_link()) {
-        stop_receiving();
-    }
-    if (!is_gone && (sets_up_link() || (job == STOPPING && issued != 0u))) {
+    if (sets_up_link() || issued != 0u) {
         hold_link();
+    }
+    if (!is_gone && job == RESETTING_ADAPTER && !reset_adapter()) {
+        return 0;
+    }
+    if (!is_gone && !sets_up_link()) {
+        stop_receiving();
     }
     return is_gone || !sets_up_link() || await_device();
 }

@@ -100,7 +100,7 @@ uint32_t serve_queue(uint32_t mailbox)
         return 0;
     case SATA_ABORT:
         if (port == ACTIVE) {
-            if (job == NONE) {
+            if (job == NONE && !port_has_error()) {
                 reap(); /* a job has just done so */
             }
             freeze(REASON_DROPPED);

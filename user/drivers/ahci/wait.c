@@ -52,11 +52,11 @@ static enum outcome look(void)
         }
         return has_executed() ? DONE : BAD;
     }
-    reap();
-    if (issued == 0u) {
-        return DONE;
+    if (disk_fails()) {
+        return BAD;
     }
-    return has_failed ? BAD : BUSY;
+    reap();
+    return issued == 0u ? DONE : BUSY;
 }
 
 static enum outcome interrupt_meanwhile(void)
@@ -67,6 +67,9 @@ static enum outcome interrupt_meanwhile(void)
     EMIT(PCI_IRQ_DONE);
     if ((status & INT_ERRORS) != 0u) {
         has_failed = 1;
+        if (job >= DRAINING) {
+            return BAD;
+        }
     }
     return is_there ? BUSY : LATE; /* it does not answer any more, though it may be there again */
 }

@@ -20,7 +20,18 @@
 #define SECOND 1000000000ul
 
 /* Instead of a message: what the disk does from now on. */
-enum { ANSWERS = 1, IS_SILENT, ANSWERS_QUIETLY, FAILS, FLICKERS, IS_ABSENT, END };
+enum {
+    ANSWERS = 1,
+    IS_SILENT,
+    ANSWERS_QUIETLY,
+    FAILS,
+    FLICKERS,
+    STOPS,
+    STOPS_QUIETLY,
+    STOPS_FLICKERING,
+    IS_ABSENT,
+    END
+};
 
 /* No monitor looks at them here. */
 const struct protocol pci_protocol, sata_protocol, timer_protocol;
@@ -33,9 +44,10 @@ static uint32_t num_emitted;
 static const uint32_t *script;
 static uint32_t answers; /* how the disk does */
 static uint32_t is_enabling, is_cancelling;
-static uint32_t interrupts; /* their status */
-static int was_held;        /* the link, in reset */
-static uint64_t fires;      /* ns, or 0 */
+static uint32_t interrupts;       /* their status */
+static int was_held;              /* the link, in reset */
+static int was_held_before_reset; /* of the adapter */
+static uint64_t fires;            /* ns, or 0 */
 static uint64_t now;
 static jmp_buf is_over;
 
@@ -76,7 +88,11 @@ static void adapter(void)
         interrupts &= ~*at(PX_IS);
         *at(PX_IS) = interrupts;
     }
-    was_held = was_held || *at(PX_SCTL) == SCTL_INIT;
+    if (*at(PX_SCTL) == SCTL_INIT) {
+        CHECK((*at(PX_CMD) & (CMD_START | CMD_RECEIVE)) == CMD_RECEIVE);
+        was_held = 1;
+    }
+    was_held_before_reset = was_held_before_reset || (was_held && (*at(HBA_GHC) & GHC_RESET) != 0);
     if ((*at(PX_CMD) & CMD_START) == 0) {
         *at(PX_CI) = 0;
         *at(PX_SACT) = 0;
@@ -117,12 +133,31 @@ static int takes(const struct mail_set *set, uint32_t mailbox)
     return (set->mask[mailbox >> 8] >> (mailbox & 63u) & 1u) != 0;
 }
 
+/* An error stops the queue, and none of its commands is on the adapter's lists any more. With the next one the disk does as it is
+ * told again. */
+static int stop_queue(void)
+{
+    int is_told = answers != STOPS_QUIETLY;
+
+    if (answers == STOPS_FLICKERING) {
+        *at(PX_SSTS) = 0;
+    }
+    *at(PX_SACT) = 0;
+    *at(PX_CI) = 0;
+    set_status(INT_ERRORS);
+    answers = ANSWERS;
+    return is_told;
+}
+
 /* The adapter comes out of its reset at once, and the disk does what it is told. Returns 1 if it interrupts. */
 static int device(void)
 {
     *at(HBA_GHC) &= ~GHC_RESET;
     *at(PX_SSTS) = answers == IS_ABSENT ? 0 : DETECT_PRESENT;
     set_status(0);
+    if (answers == STOPS || answers == STOPS_QUIETLY || answers == STOPS_FLICKERING) {
+        return stop_queue();
+    }
     if ((*at(PX_CI) & 1u) == 0 || answers == IS_SILENT || answers == IS_ABSENT) {
         return 0;
     }
@@ -212,6 +247,7 @@ static void run(const uint32_t *from)
     CHECK(num_emitted == 6 && memcmp(emitted, all_up, sizeof all_up) == 0);
     num_emitted = 0;
     was_held = 0;
+    was_held_before_reset = 0;
     now = 0;
     mail.cookie = 3;
     memcpy(mail.payload, &body, sizeof body);
@@ -282,6 +318,48 @@ static void test_queue(void)
     CHECK(now == 0);
 }
 
+/* What was under way when the queue stopped is not told as done, whatever the adapter says of it, before the link's reset has made
+ * the disk let go of it. */
+static void test_stopped_queue(void)
+{
+    RUN(ANSWERS, SATA_READ, STOPS);
+    CHECK_EMITTED(SATA_FROZEN);
+    CHECK(issued == 1u << 3);
+    RUN(ANSWERS, SATA_READ, STOPS, SATA_RECOVER);
+    CHECK_EMITTED(SATA_FROZEN, SATA_FAILED, SATA_RECOVERED);
+    CHECK(was_held && issued == 0);
+    RUN(ANSWERS, SATA_READ, STOPS_QUIETLY, SATA_ABORT);
+    CHECK_EMITTED(SATA_FROZEN);
+    CHECK(issued == 1u << 3);
+    RUN(ANSWERS, SATA_READ, STOPS_QUIETLY, SATA_FLUSH);
+    CHECK_EMITTED(SATA_FLUSH_FAIL, SATA_FROZEN);
+    CHECK(issued == 1u << 3);
+    RUN(ANSWERS, SATA_READ, SATA_FLUSH, STOPS);
+    CHECK_EMITTED(SATA_FLUSH_FAIL, SATA_FROZEN);
+    CHECK(issued == 1u << 3);
+    RUN(ANSWERS, SATA_READ, SATA_FLUSH, STOPS_FLICKERING);
+    CHECK_EMITTED(SATA_FLUSH_FAIL, SATA_FROZEN);
+    CHECK(issued == 1u << 3);
+    RUN(ANSWERS, SATA_READ, STOPS_QUIETLY, SATA_STOP);
+    CHECK_EMITTED(SATA_FAILED, SATA_STOP_OK);
+    CHECK(was_held);
+}
+
+/* The client may use its buffers anew once its disk is lost: the disk has let go of them. So it has before the adapter forgets what
+ * it has received. */
+static void test_removal(void)
+{
+    RUN(ANSWERS, SATA_READ, PCI_BUS_ERROR);
+    CHECK_EMITTED(SATA_FROZEN, PCI_RECOVERED);
+    CHECK(was_held && was_held_before_reset);
+    RUN(ANSWERS, SATA_READ, PCI_REMOVE);
+    CHECK_EMITTED(SATA_UNPLUGGED, PCI_REMOVE_OK);
+    CHECK(was_held);
+    RUN(ANSWERS, PCI_REMOVE);
+    CHECK_EMITTED(SATA_UNPLUGGED, PCI_REMOVE_OK);
+    CHECK(!was_held);
+}
+
 /* A suspend waits for the disk; nothing else of the bus does. */
 static void test_bus(void)
 {
@@ -331,6 +409,8 @@ int main(void)
     test_lost_interrupt();
     test_error();
     test_queue();
+    test_stopped_queue();
+    test_removal();
     test_bus();
     test_no_disk();
     test_stop();
