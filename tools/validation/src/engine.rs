@@ -64,6 +64,10 @@ pub struct Engine<'a> {
     pub merged: u64,
     /// Refusals do not end the exploration.
     pub collect: bool,
+    /// The round of the loop that is being cut, and the states in which the term has left that loop: they go on when it is known
+    /// which round is the last.
+    pub round: Option<usize>,
+    pub exits: Vec<State>,
     pub refusals: Vec<Refusal>,
     /// Functions that the machine calls, and that are taken to do what their terms say.
     pub called: BTreeSet<String>,
@@ -89,6 +93,8 @@ impl<'a> Engine<'a> {
             seen: HashMap::new(),
             merged: 0,
             collect: false,
+            round: None,
+            exits: Vec::new(),
             refusals: Vec::new(),
             called: BTreeSet::new(),
             function,
@@ -114,6 +120,8 @@ impl<'a> Engine<'a> {
         self.refusals.clear();
         self.called.clear();
         self.collect = false;
+        self.round = None;
+        self.exits.clear();
         match self.start(start) {
             Ok(state) => {
                 let mut refusals = Vec::new();
@@ -182,6 +190,10 @@ impl<'a> Engine<'a> {
             if (!refusals.is_empty() && !self.collect) || refusals.len() > 200 {
                 return;
             }
+            if !self.is_inside(&state) {
+                self.exits.push(state);
+                continue;
+            }
             let at = state.address;
             match self.run_term(state) {
                 Ok(waiting) => {
@@ -202,9 +214,10 @@ impl<'a> Engine<'a> {
     }
 
     fn synchronise(&mut self, state: State, sync: &Sync, todo: &mut Vec<State>, refusals: &mut Vec<Refusal>) {
-        if let Sync::Loop { stmt, depth } = sync {
-            self.at_loop(state, stmt, *depth, todo, refusals);
-            return;
+        match sync {
+            Sync::Loop { stmt, depth } => return self.at_loop(state, stmt, *depth, todo, refusals),
+            Sync::Left => return todo.push(state),
+            Sync::Return(_) | Sync::Call { .. } => {}
         }
         let waiting = match self.run_machine(&state, false) {
             Ok(waiting) => waiting,
@@ -269,8 +282,13 @@ impl<'a> Engine<'a> {
                     false => refuse(format!("the term calls {function}, but the machine {}", event.text())),
                 }
             }
-            Sync::Loop { .. } => refuse("a loop where there is none"),
+            Sync::Loop { .. } | Sync::Left => refuse("a loop where there is none"),
         }
+    }
+
+    /// Whether the term is in the loop that is being cut, or none is.
+    pub fn is_inside(&self, state: &State) -> bool {
+        self.round.is_none_or(|round| state.active.iter().any(|(_, number)| *number == round))
     }
 
     /// Forgets what is dead; none if the state is covered by one that was seen.

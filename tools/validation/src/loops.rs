@@ -154,7 +154,7 @@ impl Engine<'_> {
                 {
                     refuse("a loop without a place where it can be cut")
                 }
-                None => self.cut(&machine, key, stmt, refusals),
+                None => self.cut(&machine, key, stmt, refusals).map(|exits| self.go_on_behind(exits, todo)),
             };
             if let Err(stop) = done {
                 refusals.extend(refusal(at, stop));
@@ -234,7 +234,14 @@ impl Engine<'_> {
         }
     }
 
-    fn cut(&mut self, entry: &State, key: LoopKey, stmt: &Arc<Stmt>, refusals: &mut Vec<Refusal>) -> Result<(), Stop> {
+    /// The states in which the term has left the loop.
+    fn cut(
+        &mut self,
+        entry: &State,
+        key: LoopKey,
+        stmt: &Arc<Stmt>,
+        refusals: &mut Vec<Refusal>,
+    ) -> Result<Vec<State>, Stop> {
         let mut entry = entry.clone();
         self.memory_agrees(&mut entry)?;
         let Some(top) = offset(entry.registers[RSP], self.entry.stack) else {
@@ -266,7 +273,7 @@ impl Engine<'_> {
         // One iteration from the true entry: what is plainly wrong, and how far places move.
         let mut warm = entry.clone();
         warm.warming = Some((key.stmt, key.depth));
-        let trial = self.trial(&mut warm, key, first.clone(), &mut Vec::new());
+        let (trial, _) = self.trial(&mut warm, key, first.clone(), &mut Vec::new());
         let mut relations = self.remaining(first.relations.clone(), trial);
 
         for _ in 0..12 {
@@ -283,39 +290,59 @@ impl Engine<'_> {
                 _ => return refuse("a loop of an unknown form"),
             };
             if condition.is_false() {
-                return Ok(());
+                return Ok(Vec::new());
             }
             state.path.assume(condition);
             if !state.path.may(constant(1, 1), &mut self.solver)? {
-                return Ok(());
+                return Ok(Vec::new());
             }
             let mut found = Vec::new();
-            let trial = self.trial(&mut state, key, next, &mut found);
+            let (trial, exits) = self.trial(&mut state, key, next, &mut found);
             if self.solver.is_spent() {
                 refusals.extend(found);
                 return Err(Stop::Trouble(crate::solver::Trouble::Spent));
             }
             if self.loops[trial].refuted.is_empty() {
                 refusals.extend(found);
-                return Ok(());
+                return Ok(exits);
             }
             relations = self.remaining(relations, trial);
         }
         refuse("no relation between the loop of the term and that of the machine is preserved")
     }
 
-    /// Explores from a cut, and says in `refusals` what went wrong. The number under which the round is kept.
-    fn trial(&mut self, state: &mut State, key: LoopKey, round: Loop, refusals: &mut Vec<Refusal>) -> usize {
+    /// Goes on behind a loop. A state that has left the loop around it too is not noted as seen: what that loop's round finds may
+    /// not count.
+    fn go_on_behind(&mut self, exits: Vec<State>, todo: &mut Vec<State>) {
+        for mut state in exits {
+            if !self.is_inside(&state) || !self.is_covered(&mut state) {
+                todo.push(state);
+            }
+        }
+    }
+
+    /// Explores the loop's body from a cut, and says in `refusals` what went wrong. The number under which the round is kept, and
+    /// the states in which the term has left the loop.
+    fn trial(
+        &mut self,
+        state: &mut State,
+        key: LoopKey,
+        round: Loop,
+        refusals: &mut Vec<Refusal>,
+    ) -> (usize, Vec<State>) {
         let number = self.loops.len();
         self.loops.push(round);
         state.active.push((key, number));
         state.passing = Some(state.address);
         let collect = std::mem::replace(&mut self.collect, true);
+        let outer = (self.round.replace(number), std::mem::take(&mut self.exits));
         let mut found = Vec::new();
         self.explore(vec![state.clone()], &mut found);
+        let exits = std::mem::take(&mut self.exits);
+        (self.round, self.exits) = outer;
         self.collect = collect;
         refusals.extend(found);
-        number
+        (number, exits)
     }
 
     fn remaining(&self, relations: Vec<(Spot, Relation)>, trial: usize) -> Vec<(Spot, Relation)> {

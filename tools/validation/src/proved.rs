@@ -24,15 +24,22 @@ pub enum Sync {
         stmt: Arc<Stmt>,
         depth: usize,
     },
+    /// Behind a loop that was cut.
+    Left,
 }
 
 impl Engine<'_> {
     /// The states in which the term waits.
     pub fn run_term(&mut self, state: State) -> Result<Vec<(State, Sync)>, Stop> {
+        let loops = state.active.len();
         let (mut out, mut todo) = (Vec::new(), vec![state]);
         let mut fuel = 20_000;
         while let Some(mut state) = todo.pop() {
             loop {
+                if state.active.len() < loops {
+                    out.push((state, Sync::Left));
+                    break;
+                }
                 fuel -= 1;
                 if fuel == 0 {
                     return refuse("the term runs without an event");
@@ -107,9 +114,11 @@ impl Engine<'_> {
                     otherwise = None;
                 }
                 if !then {
+                    state.leave_loops();
                     return Ok(None);
                 }
-                if let Some(other) = otherwise {
+                if let Some(mut other) = otherwise {
+                    other.leave_loops();
                     aside.push(other);
                 }
                 state.path.assume(condition);
@@ -117,18 +126,22 @@ impl Engine<'_> {
                 state.stack.push(Item::Stmt(Arc::clone(body)));
                 return Ok(Some(Sync::Loop { stmt, depth }));
             }
-            Stmt::Break => loop {
-                match state.stack.pop() {
-                    Some(Item::Stmt(_)) => {}
-                    Some(Item::Loop(_)) => break,
-                    _ => return refuse("the term leaves a loop that there is not"),
+            Stmt::Break => {
+                loop {
+                    match state.stack.pop() {
+                        Some(Item::Stmt(_)) => {}
+                        Some(Item::Loop(_)) => break,
+                        _ => return refuse("the term leaves a loop that there is not"),
+                    }
                 }
-            },
+                state.leave_loops();
+            }
             Stmt::Return(e) => {
                 let value = self.evaluated(state, |evaluator| evaluator.expr(e))?;
                 while matches!(state.stack.last(), Some(Item::Stmt(_) | Item::Loop(_))) {
                     state.stack.pop();
                 }
+                state.leave_loops();
                 if matches!(state.stack.last(), Some(Item::End)) {
                     return Ok(Some(Sync::Return(value)));
                 }

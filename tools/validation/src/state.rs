@@ -59,6 +59,7 @@ pub struct State {
     pub is_tail: bool,
 
     pub path: Path,
+    /// The loops that are cut and that the term is in, each with the number of its round.
     pub active: Vec<(LoopKey, usize)>,
     /// A loop whose body is tried once from its true entry.
     pub warming: Option<(usize, usize)>,
@@ -68,6 +69,14 @@ pub struct State {
     pub unrolled: u32,
     /// Why a call of the machine was not taken for the term's, where the term was executed in place instead.
     pub doubt: Option<Rc<str>>,
+}
+
+impl State {
+    /// The loops that the term has left are no longer cut: those whose entry is gone from its stack.
+    pub fn leave_loops(&mut self) {
+        let depth = self.stack.len();
+        self.active.retain(|(key, _)| key.depth < depth);
+    }
 }
 
 /// What the function has written to its own stack frame, by the offset from the stack pointer at entry.

@@ -1,4 +1,6 @@
-//! What programs read.
+//! What programs read, and small kernels.
+
+mod small;
 
 use std::path::Path;
 

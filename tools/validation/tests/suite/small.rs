@@ -1,0 +1,74 @@
+//! A kernel of one layer with one function, and its machine code by hand: right code is validated, wrong code is refused.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use validation::{validate, FunctionResult, Options};
+
+/// What the layer declares beside the function.
+const OBJECT: &str = "struct small {\n    uint32_t turn;\n};\n\nstatic struct small small[1];\n";
+const DATA: &str = ".bss\n.balign 4\n.type small, @object\n.size small, 4\nsmall: .skip 4\n";
+
+/// Validates `function`, of which `c` is the C and `code` the machine code. `test`: a name for the folder.
+fn validated(test: &str, function: &str, header: &str, c: &str, code: &str) -> FunctionResult {
+    let folder: PathBuf = std::env::temp_dir().join(format!("validation-{test}-{}", std::process::id()));
+    let layer = folder.join("kernel/layers/small");
+    std::fs::create_dir_all(&layer).unwrap();
+    std::fs::write(folder.join("kernel/layers.order"), "small\n").unwrap();
+    let guarded = format!("#ifndef SMALL_H\n#define SMALL_H\n#include <stdint.h>\n{header}\n#endif\n");
+    std::fs::write(layer.join("small.h"), guarded).unwrap();
+    std::fs::write(layer.join("small.c"), format!("#include \"small.h\"\n\n{OBJECT}\n{c}")).unwrap();
+    std::fs::write(folder.join("code.s"), format!(".intel_syntax noprefix\n.text\n{code}\n{DATA}")).unwrap();
+    let run = |program: &str, arguments: &[&str]| {
+        let status = Command::new(program).args(arguments).current_dir(&folder).status().unwrap();
+        assert!(status.success(), "{program} {arguments:?}");
+    };
+    run("as", &["--64", "-o", "code.o", "code.s"]);
+    run("ld", &["-static", "-Ttext=0x400000", "-e", function, "-o", "image", "code.o"]);
+    let image = std::fs::read(folder.join("image")).unwrap();
+    let options = Options {
+        kernel: folder.join("kernel"),
+        kept: None,
+        functions: vec![function.to_string()],
+        limit: 2000,
+        threads: 1,
+    };
+    let found = validate(&image, &options, &|_, _, _| {}).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    found.functions.into_iter().next().unwrap()
+}
+
+fn symbol(name: &str, body: &str) -> String {
+    format!(".globl {name}\n.type {name}, @function\n{name}:\n{body}\n.size {name}, .-{name}\n")
+}
+
+/// The outer loop is executed twice, the inner one is cut: what holds of it in the first turn need not hold in the second.
+#[test]
+fn a_loop_that_is_entered_again_is_not_taken_for_its_next_iteration() {
+    let c = "uint32_t total(uint32_t n)
+{
+    uint32_t sum = 0u;
+    for (uint32_t i = 0u; i < 2u; i = i + 1u) {
+        small[0].turn = i;
+        for (uint32_t j = 0u; j < n; j = j + 1u) {
+            sum = sum + small[0].turn;
+        }
+    }
+    return sum;
+}
+";
+    let code = |adds: &str| {
+        let body = format!(
+            "xor eax, eax\n mov dword ptr [small], 0\n test edi, edi\n je 3f\n xor ecx, ecx
+1:\n {adds}\n add ecx, 1\n cmp ecx, edi\n jb 1b
+ mov edx, dword ptr [small]\n add edx, 1\n cmp edx, 2\n jae 2f\n mov dword ptr [small], edx\n xor ecx, ecx\n jmp 1b
+3:\n mov dword ptr [small], 1\n2:\n ret"
+        );
+        symbol("total", &body)
+    };
+    let check = |test: &str, adds: &str| validated(test, "total", "uint32_t total(uint32_t n);", c, &code(adds));
+    let right = check("again-right", "add eax, dword ptr [small]");
+    assert!(right.validated, "{:?}", right.reasons);
+    // Right as long as the turn is 0.
+    assert!(!check("again-wrong", "").validated);
+}
