@@ -54,6 +54,7 @@ impl Engine<'_> {
                 return refuse(differs(&format!("argument {} of {function}", at + 1), given, *value));
             }
         }
+        self.check_requirements(state, function, arguments)?;
         if !self.direction_is_clear(state)? {
             return refuse(format!("the direction flag is set when {function} is called"));
         }

@@ -159,7 +159,7 @@ impl<'a> Engine<'a> {
             let number = read(memory[cpu], constant(0, 32));
             path.assume(less(number, constant(16, 32)));
         }
-        Ok(State {
+        let mut state = State {
             stack: vec![Item::End, Item::Stmt(Arc::clone(&function.body))],
             function,
             locals,
@@ -178,7 +178,9 @@ impl<'a> Engine<'a> {
             passing: None,
             unrolled: 0,
             doubt: None,
-        })
+        };
+        self.assume_requirements(&mut state);
+        Ok(state)
     }
 
     fn fresh_memory(&self) -> Vec<Term> {

@@ -31,6 +31,7 @@ mod primitives;
 mod program;
 mod proved;
 mod report;
+mod requirements;
 mod run;
 mod solver;
 mod state;

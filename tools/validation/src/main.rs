@@ -172,6 +172,7 @@ fn show(validation: &Validation, mutants: Option<&MutantCounts>) {
         if let Some(reason) = one.reasons.first() {
             println!("    {reason}");
         }
+        one.requires.iter().for_each(|requires| println!("    for {requires}"));
     }
     for (name, reason) in &validation.objects {
         println!("object {name} has no place: {reason}");

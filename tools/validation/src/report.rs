@@ -66,6 +66,9 @@ pub struct FunctionResult {
     pub unreachable: usize,
     pub queries: u64,
     pub seconds: f64,
+    /// What it is validated for, where that is not all arguments; calls of it in functions that are validated keep to it.
+    #[serde(default)]
+    pub requires: Vec<String>,
     /// Functions and primitives that it calls, and that are taken to do what their terms or `arch.h` say.
     pub calls: Vec<String>,
     /// Addresses of what was executed, parts of other functions included.

@@ -193,6 +193,7 @@ pub fn validate_one(
         }
     }
     result.validated = result.reasons.is_empty();
+    result.requires = crate::requirements::of(&function.name).map(|one| one.text()).collect();
     result.calls = engine.called.iter().cloned().collect();
     result.covered_addresses = engine.covered.iter().copied().collect();
     result.seconds = (begin.elapsed().as_secs_f64() * 100.0).round() / 100.0;

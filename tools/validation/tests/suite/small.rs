@@ -72,3 +72,58 @@ fn a_loop_that_is_entered_again_is_not_taken_for_its_next_iteration() {
     // Right as long as the turn is 0.
     assert!(!check("again-wrong", "").validated);
 }
+
+const FRAME: &str = "uint32_t pagemap_frame(uint32_t p, uint32_t vaddr, uint32_t prot);
+uint32_t caller(uint32_t p, uint32_t prot);";
+
+/// A check that all callers make true is missing.
+#[test]
+fn a_function_is_validated_for_what_it_requires() {
+    let c = "uint32_t pagemap_frame(uint32_t p, uint32_t vaddr, uint32_t prot)
+{
+    if (prot > 3u) {
+        return 7u;
+    }
+    return p + prot;
+}
+";
+    let check = |test: &str, body: &str| validated(test, "pagemap_frame", FRAME, c, &symbol("pagemap_frame", body));
+    let right = check("requires-right", "lea eax, [rdi+rdx]\n ret");
+    assert!(right.validated, "{:?}", right.reasons);
+    assert_eq!(right.requires, ["argument 3 from 0 to 3"]);
+    assert!(!check("requires-wrong", "mov eax, edi\n ret").validated);
+    // What is dropped is wrong for an argument that is allowed.
+    let tighter = c.replace("prot > 3u", "prot > 2u");
+    let code = symbol("pagemap_frame", "lea eax, [rdi+rdx]\n ret");
+    assert!(!validated("requires-tighter", "pagemap_frame", FRAME, &tighter, &code).validated);
+}
+
+#[test]
+fn a_caller_must_keep_what_a_function_requires() {
+    let check = |test: &str, mask: &str| {
+        let c = format!(
+            "uint32_t pagemap_frame(uint32_t p, uint32_t vaddr, uint32_t prot)
+{{
+    if (prot > 3u) {{
+        return 7u;
+    }}
+    return p + prot;
+}}
+
+uint32_t caller(uint32_t p, uint32_t prot)
+{{
+    uint32_t frame = pagemap_frame(p, 0u, prot & {mask}u);
+    return frame;
+}}
+"
+        );
+        let callee = symbol("pagemap_frame", "lea eax, [rdi+rdx]\n ret");
+        let caller = symbol("caller", &format!("mov edx, esi\n and edx, {mask}\n xor esi, esi\n jmp pagemap_frame"));
+        validated(test, "caller", FRAME, &c, &format!("{callee}{caller}"))
+    };
+    let kept = check("caller-keeps", "3");
+    assert!(kept.validated, "{:?}", kept.reasons);
+    let broken = check("caller-breaks", "7");
+    assert!(!broken.validated);
+    assert!(broken.reasons[0].contains("pagemap_frame requires argument 3 from 0 to 3"), "{:?}", broken.reasons);
+}

@@ -1,0 +1,69 @@
+//! What functions require of their arguments beyond their types.
+//!
+//! gcc drops a check that all callers of a function make true. Then its code does what its term says for the arguments that it
+//! gets, not for all. Such a function is validated for arguments in these bounds, and each call of it in a function that is
+//! validated must be shown to keep them. So nothing here is trusted: a bound that is too tight makes callers fail, one that is too
+//! loose the function itself. What remains is said with the function: callers that are not validated are not checked.
+
+use crate::engine::Engine;
+use crate::state::{refuse, State, Stop};
+use crate::term::build::{and, less, not};
+use crate::term::{constant, Term};
+
+/// A parameter, counted from 0, and its least and greatest value.
+#[derive(Debug, Clone, Copy)]
+pub struct Requirement {
+    function: &'static str,
+    parameter: usize,
+    least: u64,
+    most: u64,
+}
+
+const REQUIREMENTS: [Requirement; 5] = [
+    // Kinds of pages: PAGEMAP_DEVICE is the last.
+    Requirement { function: "pagemap_map", parameter: 4, least: 0, most: 2 },
+    // PROT_READ and PROT_WRITE.
+    Requirement { function: "pagemap_frame", parameter: 2, least: 0, most: 3 },
+    // All rights together.
+    Requirement { function: "npt_map", parameter: 3, least: 0, most: 7 },
+    // Whether the process was being undone.
+    Requirement { function: "process_build_leave", parameter: 1, least: 0, most: 1 },
+    // Digits: of a device's number, or of half an address.
+    Requirement { function: "iommu_print_number", parameter: 1, least: 4, most: 8 },
+];
+
+pub fn of(function: &str) -> impl Iterator<Item = &'static Requirement> + '_ {
+    REQUIREMENTS.iter().filter(move |one| one.function == function)
+}
+
+impl Requirement {
+    fn holds(&self, value: Term) -> Term {
+        let number = |number: u64| constant(u128::from(number), value.width());
+        and(not(less(value, number(self.least))), not(less(number(self.most), value)))
+    }
+
+    pub fn text(&self) -> String {
+        format!("argument {} from {} to {}", self.parameter + 1, self.least, self.most)
+    }
+}
+
+impl Engine<'_> {
+    /// At the entry of the function that is validated.
+    pub fn assume_requirements(&self, state: &mut State) {
+        for one in of(&self.function.name) {
+            let holds = one.holds(state.locals[one.parameter]);
+            state.path.assume(holds);
+        }
+    }
+
+    /// At a call.
+    pub fn check_requirements(&mut self, state: &mut State, function: &str, arguments: &[Term]) -> Result<(), Stop> {
+        for one in of(function) {
+            let Some(value) = arguments.get(one.parameter) else { continue };
+            if !state.path.always(one.holds(*value), &mut self.solver)? {
+                return refuse(format!("{function} requires {}, which this call may not keep", one.text()));
+            }
+        }
+        Ok(())
+    }
+}
