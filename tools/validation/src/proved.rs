@@ -276,18 +276,24 @@ impl Engine<'_> {
     }
 }
 
-/// Whether a loop's counter is a known number and its bound a small one.
+/// Whether a loop's counter and its bound are known small numbers.
 fn counts_from_constant(stmt: &Stmt, state: &State) -> bool {
     use crate::program::{Condition, Expr};
+    const MOST: u128 = 16;
     let Stmt::While(condition, _) = stmt else { return false };
     let first = match condition {
         Condition::And(first, _) => first,
         other => other,
     };
-    match first {
-        Condition::Compare(_, Expr::Local(at), Expr::Constant(bound)) => {
-            *bound <= 16 && state.locals.get(*at).and_then(|value| value.value()).is_some_and(|value| value <= 16)
+    let is_small = |side: &Expr| match side {
+        Expr::Constant(number) => u128::from(*number) <= MOST,
+        Expr::Local(at) => {
+            state.locals.get(*at).and_then(|value| value.value()).is_some_and(|value| value <= MOST)
         }
+        _ => false,
+    };
+    match first {
+        Condition::Compare(_, counter @ Expr::Local(_), bound) => is_small(counter) && is_small(bound),
         _ => false,
     }
 }
