@@ -287,9 +287,7 @@ fn counts_from_constant(stmt: &Stmt, state: &State) -> bool {
     };
     let is_small = |side: &Expr| match side {
         Expr::Constant(number) => u128::from(*number) <= MOST,
-        Expr::Local(at) => {
-            state.locals.get(*at).and_then(|value| value.value()).is_some_and(|value| value <= MOST)
-        }
+        Expr::Local(at) => state.locals.get(*at).and_then(|value| value.value()).is_some_and(|value| value <= MOST),
         _ => false,
     };
     match first {
