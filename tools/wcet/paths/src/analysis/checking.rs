@@ -60,6 +60,9 @@ fn measure(
     checked: &mut BTreeSet<LoopId>,
 ) -> Result<(), SolverError> {
     for index in (0..bounds.len()).rev().filter(|index| bounds[*index].bound.is_none()).collect::<Vec<_>>() {
+        if effort.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            break;
+        }
         let known = |id: LoopId| bounds.iter().find(|found| found.loop_id == id).and_then(|found| found.bound);
         if let Some(found) = bound_by_measure(setting, bounds[index].loop_id, &known, effort)? {
             take(&mut bounds[index], found);
