@@ -1,5 +1,6 @@
 //! The integration tests of this crate, in one binary to save link time.
 
+mod arm_system;
 mod debug_information;
 mod emulated_arm;
 mod emulated_riscv;

@@ -177,19 +177,3 @@ fn one_register(word: u32) -> Result<System, Problem> {
         (true, None) => changes(&FLAGS),
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// `srsia sp, #19`, and with the stack pointer moved; `rfeia sp`.
-    #[test]
-    fn a_store_of_the_return_state_is_no_return() {
-        let stored = treatment(0xf8cd_0513).ok().flatten().expect("it is listed");
-        assert!(stored.memory && stored.registers.is_empty() && stored.flow == Flow::Next);
-        let moved = treatment(0xf8ed_0513).ok().flatten().expect("it is listed");
-        assert!(moved.memory && moved.registers == ["sp"]);
-        let left = treatment(0xf89d_0a00).ok().flatten().expect("it is listed");
-        assert!(!left.memory && left.flow == Flow::Leave);
-    }
-}
