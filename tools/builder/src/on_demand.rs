@@ -25,6 +25,11 @@ pub const COMPARISON: OnDemand = OnDemand {
     what: "the comparison of bounds with measurements",
     takes: "three to five minutes on two cores",
 };
+pub const FOREIGN: OnDemand = OnDemand {
+    program: "wcet-foreign",
+    what: "the analysis of kernels of others",
+    takes: "three to five minutes on two cores",
+};
 pub const DRIVER_CHECKER: OnDemand =
     OnDemand { program: "drivercheck", what: "the driver checker", takes: "about a minute on two cores" };
 pub const VALIDATOR: OnDemand = OnDemand {

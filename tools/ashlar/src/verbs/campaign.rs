@@ -4,7 +4,7 @@ use crate::cli::{CampaignOptions, EngineName};
 use crate::results::{CampaignResult, Listed};
 use crate::verbs::prove::{self, ProofCampaign};
 use crate::verbs::report;
-use builder::on_demand::COMPARISON;
+use builder::on_demand::{COMPARISON, FOREIGN};
 use builder::Builds;
 use campaign::{item_seed, record_path, Engine, Plan, Record, Shard};
 use cases::{self, Case, Outcome};
@@ -36,6 +36,8 @@ enum Work {
     Timing,
     /// The programs of that set on a core's Verilog, which is fetched and compiled.
     CoreTiming,
+    /// The vectors of a kernel of others, which is fetched and compiled.
+    ForeignTiming,
     /// Programs made to mislead the timing analysis, so many for each instruction set.
     AdversarialTiming,
 }
@@ -144,6 +146,12 @@ const CAMPAIGNS: &[Campaign] = &[
         items: 0,
         work: Work::CoreTiming,
     },
+    Campaign {
+        name: "timing-foreign",
+        about: "each vector of seL4, which is fetched and compiled, is followed to a bound, or to the loops that have none",
+        items: 0,
+        work: Work::ForeignTiming,
+    },
 ];
 
 /// The text for a boot in which a signal ended the emulator, which some random states of a guest's processor cause.
@@ -244,6 +252,10 @@ fn one_shard(
         Work::CoreTiming => {
             let tool = COMPARISON.ready(project, output)?;
             by_tool(Command::new(tool).args(["--json", "--jobs", "1", "--core"]), seed, shard, &path, project)?
+        }
+        Work::ForeignTiming => {
+            let tool = FOREIGN.ready(project, output)?;
+            by_tool(&mut Command::new(tool), seed, shard, &path, project)?
         }
         Work::AdversarialTiming => {
             let tool = COMPARISON.ready(project, output)?;

@@ -7,6 +7,7 @@
 pub mod adversarial;
 pub mod compare;
 pub mod core;
+pub mod foreign;
 pub mod measure;
 pub mod observe;
 pub mod simulate;
