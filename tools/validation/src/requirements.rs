@@ -2,8 +2,8 @@
 //!
 //! gcc drops a check that all callers of a function make true. Then its code does what its term says for the arguments that it
 //! gets, not for all. Such a function is validated for arguments in these bounds, and each call of it in a function that is
-//! validated must be shown to keep them. So nothing here is trusted: a bound that is too tight makes callers fail, one that is too
-//! loose the function itself. What remains is said with the function: callers that are not validated are not checked.
+//! validated must be shown to keep them: a bound that is too tight makes callers fail, one that is too loose the function itself.
+//! Callers that are not validated are not checked: that they keep to it is trusted, and the report says so.
 
 use crate::engine::Engine;
 use crate::state::{refuse, State, Stop};
@@ -61,7 +61,9 @@ impl Engine<'_> {
     /// At a call.
     pub fn check_requirements(&mut self, state: &mut State, function: &str, arguments: &[Term]) -> Result<(), Stop> {
         for one in of(function) {
-            let Some(value) = arguments.get(one.parameter) else { continue };
+            let Some(value) = arguments.get(one.parameter) else {
+                return refuse(format!("{function} requires {}, and this call has no such argument", one.text()));
+            };
             if !state.path.always(one.holds(*value), &mut self.solver)? {
                 return refuse(format!("{function} requires {}, which this call may not keep", one.text()));
             }
