@@ -18,7 +18,10 @@ struct Cli {
     /// This executable, instead of building one.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// These entries; by default all. The page is written for all only.
+    /// Writes the reference page of the documentation.
+    #[arg(long, conflicts_with_all = ["entry", "shard"])]
+    page: bool,
+    /// These entries; by default all.
     #[arg(long, value_name = "SYMBOL")]
     entry: Vec<String>,
     /// Takes the entries in an order that this seed gives, and of these the share of `--shard`.
@@ -50,6 +53,11 @@ fn run(cli: &Cli) -> Result<bool, Box<dyn std::error::Error>> {
         Some(file) => file.clone(),
         None => foreign::build(&cli.kernel, &kernel)?,
     };
+    let is_none = |symbol: &&String| !kernel.entry.iter().any(|one| one.symbol == **symbol);
+    if let Some(symbol) = cli.entry.iter().find(is_none) {
+        let known: Vec<&str> = kernel.entry.iter().map(|one| one.symbol.as_str()).collect();
+        return Err(format!("{} has no entry {symbol}; choose of: {}", cli.kernel, known.join(", ")).into());
+    }
     let wanted = |symbol: &String| cli.entry.is_empty() || cli.entry.contains(symbol);
     let entries: Vec<_> = kernel.entry.iter().filter(|one| wanted(&one.symbol)).collect();
     let shard = cli.shard.unwrap_or(Shard::ALL);
@@ -80,6 +88,8 @@ fn run(cli: &Cli) -> Result<bool, Box<dyn std::error::Error>> {
         if !nowhere.is_empty() {
             return Err(format!("stated of no loop that an entry reaches: {}", nowhere.join(", ")).into());
         }
+    }
+    if cli.page {
         let place = |one: &foreign::Bounded| kernel.entry.iter().position(|entry| entry.symbol == one.entry);
         found.sort_by_key(place);
         std::fs::write(foreign::page_file(), foreign::page(&kernel, &found))?;
