@@ -12,6 +12,7 @@ mod log;
 mod needs;
 mod page;
 mod play;
+mod processors;
 mod run;
 mod schedule;
 mod sound;

@@ -2,6 +2,7 @@
 
 use super::case::{Boot, Case, DamagedFile};
 use super::log::Log;
+use super::processors;
 use super::steps::{compile, number_of, take};
 use super::{damage, Outcome};
 use builder::machine::{prepare as prepare_emulator, MachineOptions};
@@ -88,7 +89,7 @@ fn prepare(
     prepare_emulator(&built, output)?;
     let mut command = options.command_line(&built)?;
     let socket = folder.join("monitor");
-    if case.steps.iter().any(|step| step.monitor.is_some()) {
+    if case.steps.iter().any(|step| step.monitor.is_some()) || processors::can_be_asked(&command, &socket) {
         command = monitor::reachable(command, &socket);
     }
     Ok(Prepared { built, command, socket })
@@ -98,7 +99,7 @@ fn prepare(
 pub struct Prepared {
     pub built: Built,
     command: CommandLine,
-    /// Of the emulator's monitor, if a step needs it.
+    /// Of the emulator's monitor.
     pub socket: PathBuf,
 }
 
@@ -204,6 +205,7 @@ fn follow(
     });
     let Err(why) = result else { return Ok(Outcome::Passed) };
     let end = session.wait_end(Duration::ZERO).ok();
+    let processors = if end.is_none() { processors::describe(&prepared.socket) } else { String::new() };
     let complaints = session.finish();
     let mut log = Log::new(name, project);
     for (index, name) in names.iter().enumerate() {
@@ -211,6 +213,9 @@ fn follow(
     }
     if !complaints.trim().is_empty() {
         log.part("the emulator says", complaints.trim().as_bytes(), LAST_LINES);
+    }
+    if !processors.is_empty() {
+        log.part("the processors when it failed", processors.as_bytes(), LAST_LINES);
     }
     let text = format!("{why}{}\n--- emulator\n{command}", log.finish());
     match end {

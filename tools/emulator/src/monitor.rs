@@ -20,16 +20,23 @@ pub fn reachable(command: CommandLine, socket: &Path) -> CommandLine {
 
 /// Has the monitor at `socket` do `line`; what it says is an error.
 pub fn obey(socket: &Path, line: &str) -> Result<(), String> {
+    let said = ask(socket, line)?;
+    match said.find(ERROR) {
+        Some(at) => Err(format!("{line}: {}", said[at + ERROR.len()..].lines().next().unwrap_or_default().trim())),
+        None => Ok(()),
+    }
+}
+
+/// What the monitor at `socket` says to `line`, behind the line itself.
+pub fn ask(socket: &Path, line: &str) -> Result<String, String> {
     let fault = |error: std::io::Error| format!("the emulator's monitor {}: {error}", socket.display());
     let mut stream = UnixStream::connect(socket).map_err(fault)?;
     stream.set_read_timeout(Some(TIMEOUT)).map_err(fault)?;
     until_prompt(&mut stream).map_err(fault)?;
     stream.write_all(format!("{line}\n").as_bytes()).map_err(fault)?;
     let said = until_prompt(&mut stream).map_err(fault)?;
-    match said.find(ERROR) {
-        Some(at) => Err(format!("{line}: {}", said[at + ERROR.len()..].lines().next().unwrap_or_default().trim())),
-        None => Ok(()),
-    }
+    let answer = said.split_once('\n').map_or("", |(_, answer)| answer);
+    Ok(answer.trim_end_matches("(qemu) ").to_owned())
 }
 
 /// What is said up to the next prompt. What was typed is part of it, letter by letter, and so never ends in a prompt.
