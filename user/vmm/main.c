@@ -28,7 +28,9 @@
 
 #define EXIT_GUEST 1
 #define EXIT_CONFIG 2
-#define PATIENCE 10000000000ul /* ns */
+#define SECOND 1000000000ul      /* ns */
+#define SAYS_AFTER (10 * SECOND) /* that it waits for disk or network */
+#define PATIENCE (60 * SECOND)   /* with them: a machine whose start is slow shows them late */
 
 static struct config config;
 static uint32_t starts; /* of the guest, so far */
@@ -128,18 +130,25 @@ static uint32_t is_missing(void)
            (config.network[0] != 0 && network_is_known() == 0);
 }
 
-static void say_missing(const char *what, const char *driver)
+static void say_missing(const char *what, const char *driver, uint64_t waited, const char *then)
 {
-    print("vmm: %s: `%s` has shown no %s within %lu s: the guest starts without\n", config.name, driver, what,
-          PATIENCE / 1000000000ul);
+    print("vmm: %s: `%s` has shown no %s within %lu s: the guest %s\n", config.name, driver, what, waited / SECOND,
+          then);
 }
 
-/* Waits until disk and network are there: a guest that looks for its root finds it. One whose disk does not come starts without;
- * it gets a configuration interrupt when there is one. */
-static void connect(void)
+static void say_what_is_missing(uint64_t waited, const char *then)
 {
-    uint64_t until = clock_now() + PATIENCE;
-    links_connect(config.disk, config.disk_size, config.network);
+    if (config.disk[0] != 0 && disk_identity()->sectors == 0) {
+        say_missing("disk", config.disk, waited, then);
+    }
+    if (config.network[0] != 0 && network_is_known() == 0) {
+        say_missing("network", config.network, waited, then);
+    }
+}
+
+/* Takes messages of disk and network until both are there, or until a time of the clock. */
+static void await_links(uint64_t until)
+{
     while (is_missing() && clock_now() < until) {
         uint64_t bits = 0, deadline = links_deadline() < until ? links_deadline() : until;
         sys_wait(machine.cpu[0].wake, deadline, &bits);
@@ -148,12 +157,18 @@ static void connect(void)
             links_expire(clock_now());
         }
     }
-    if (config.disk[0] != 0 && disk_identity()->sectors == 0) {
-        say_missing("disk", config.disk);
-    }
-    if (config.network[0] != 0 && network_is_known() == 0) {
-        say_missing("network", config.network);
-    }
+}
+
+/* Waits until disk and network are there: a guest that looks for its root finds it. One whose disk does not come starts without;
+ * it gets a configuration interrupt when there is one. */
+static void connect(void)
+{
+    uint64_t begun = clock_now();
+    links_connect(config.disk, config.disk_size, config.network);
+    await_links(begun + SAYS_AFTER);
+    say_what_is_missing(SAYS_AFTER, "waits for it");
+    await_links(begun + PATIENCE);
+    say_what_is_missing(PATIENCE, "starts without");
 }
 
 /* ---- the virtual CPUs ---- */
