@@ -73,6 +73,30 @@ fn a_loop_that_is_entered_again_is_not_taken_for_its_next_iteration() {
     assert!(!check("again-wrong", "").validated);
 }
 
+/// The inner loop's bound is the outer one's counter, which is a number in each turn: both are executed, so that machine code
+/// without any loop is validated.
+#[test]
+fn a_loop_whose_bound_is_a_known_local_is_executed() {
+    let c = "uint32_t steps(uint32_t n)
+{
+    uint32_t sum = n;
+    for (uint32_t i = 0u; i < 3u; i = i + 1u) {
+        for (uint32_t j = 0u; j < i; j = j + 1u) {
+            sum = sum + sum;
+        }
+    }
+    return sum;
+}
+";
+    let check = |test: &str, doublings: u32| {
+        let code = symbol("steps", &format!("mov eax, edi\n shl eax, {doublings}\n ret"));
+        validated(test, "steps", "uint32_t steps(uint32_t n);", c, &code)
+    };
+    let right = check("known-right", 3);
+    assert!(right.validated, "{:?}", right.reasons);
+    assert!(!check("known-wrong", 2).validated);
+}
+
 const FRAME: &str = "uint32_t pagemap_frame(uint32_t p, uint32_t vaddr, uint32_t prot);
 uint32_t caller(uint32_t p, uint32_t prot);";
 
