@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::bound::Analysed;
+use crate::analysed::Analysed;
 use crate::description::Interrupt;
 use crate::kernel::Kernel;
 use crate::lock_waits::{Sections, Waits};

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::bound::Analysed;
+use crate::analysed::Analysed;
 use crate::by_vector::{of_interrupt, waits_among, ByVector};
 use crate::continuations::Continuation;
 use crate::description::Interrupt;

@@ -8,7 +8,7 @@ use wcet_hardware::machine::Machine;
 use wcet_paths::ipet::Targets;
 use wcet_values::Values;
 
-use crate::bound::{known, values, Entry};
+use crate::entry::{known, values, Entry};
 use crate::kernel::Kernel;
 use crate::line_names::Named;
 use crate::loops::loops;

@@ -40,6 +40,7 @@
 //! How long lines of locks take from one processor to another; which system call a region behind a preemption point
 //! serves; that some paths are infeasible.
 
+mod analysed;
 mod base_address;
 mod base_address_analysis;
 mod bound;
@@ -52,6 +53,7 @@ mod continuations;
 mod critical_sections;
 mod described_calls;
 mod description;
+mod entry;
 mod equivalent_entries;
 mod error;
 mod expected;
@@ -73,9 +75,11 @@ mod same_line;
 mod service;
 mod stack;
 mod statements;
+mod variants;
 mod whole_kernel;
 
-pub use bound::{analyse, chain, Analysed, Call, Serving, Times};
+pub use analysed::{Analysed, Call, Serving, Times};
+pub use bound::{analyse, chain};
 pub use by_vector::{by_vector, ByVector};
 pub use call_chains::{chains, Chain};
 pub use checked_statements::{NO_LINE_CROSSED, VECTOR_STATE};

@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::bound::Analysed;
+use crate::analysed::Analysed;
 use crate::critical_sections::{longest, Holding, Section, Taken};
 use crate::kernel::Kernel;
 use crate::lock_paths::Paths;

@@ -12,7 +12,8 @@ use wcet_binary::lift::Lifter;
 use wcet_binary::load::Program;
 use wcet_hardware::machine::Machine;
 
-use crate::bound::{analyse, handler, Analysed, Rest};
+use crate::analysed::Analysed;
+use crate::bound::{analyse, handler, Rest};
 use crate::context_free::{alone, Apart};
 use crate::description::Description;
 use crate::error::Error;

@@ -11,7 +11,7 @@ use wcet_hardware::machine::Machine;
 use wcet_paths::ipet::{Constraints, Limit, Options, Prepared};
 use wcet_values::Values;
 
-use crate::bound::{known, values, Entry};
+use crate::entry::{known, values, Entry};
 use crate::error::Error;
 use crate::expected::{self, Expected};
 use crate::kernel::Kernel;

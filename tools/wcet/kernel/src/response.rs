@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::bound::Analysed;
+use crate::analysed::Analysed;
 use crate::call_chains::Chain;
 use crate::continuations::Continuation;
 use crate::kernel::Kernel;

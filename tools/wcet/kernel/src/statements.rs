@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::bound::Analysed;
+use crate::analysed::Analysed;
 use crate::checked_statements::{NO_LINE_CROSSED, VECTOR_STATE};
 use crate::described_calls::Calls;
 use crate::description::{Imported, Interrupt, Memory, Own, Whom, Woken};

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use wcet_binary::lift::il::Flow;
 use wcet_hardware::machine::Machine;
 
-use crate::bound::{begin, finish, Analysed};
+use crate::analysed::Analysed;
+use crate::bound::{begin, finish};
 use crate::by_vector::{by_vector, ByVector};
 use crate::context_free::with_loops;
 use crate::equivalent_entries::Alike;
