@@ -38,10 +38,14 @@ uint32_t ioapic_read(uint32_t reg)
     return window[4];
 }
 
+/* The jump does nothing. In QEMU 7.2 a processor that has waited in an access to a device, while another one mapped a device's
+ * memory, sends the next access to the wrong device, unless it has come to a jump before (its tcg_commit() changes the map at once
+ * and lets each processor forget the old one only there): the value was lost, and with it a line's interrupts. */
 void ioapic_write(uint32_t reg, uint32_t value)
 {
     volatile uint32_t *window = direct(platform.io_apic);
     window[0] = reg;
+    __asm__ volatile("jmp 1f\n1:" : : : "memory");
     window[4] = value;
 }
 
