@@ -205,7 +205,8 @@ fn follow(
     });
     let Err(why) = result else { return Ok(Outcome::Passed) };
     let end = session.wait_end(Duration::ZERO).ok();
-    let processors = if end.is_none() { processors::describe(&prepared.socket) } else { String::new() };
+    let runs_on = end.is_none() && processors::can_be_asked(command, &prepared.socket);
+    let processors = runs_on.then(|| processors::describe(&prepared.socket));
     let complaints = session.finish();
     let mut log = Log::new(name, project);
     for (index, name) in names.iter().enumerate() {
@@ -214,8 +215,8 @@ fn follow(
     if !complaints.trim().is_empty() {
         log.part("the emulator says", complaints.trim().as_bytes(), LAST_LINES);
     }
-    if !processors.is_empty() {
-        log.part("the processors when it failed", processors.as_bytes(), LAST_LINES);
+    if let Some(processors) = processors {
+        log.part("the processors when it failed", processors.as_bytes(), usize::MAX);
     }
     let text = format!("{why}{}\n--- emulator\n{command}", log.finish());
     match end {

@@ -11,12 +11,18 @@ pub fn can_be_asked(command: &CommandLine, socket: &Path) -> bool {
     command.program.starts_with("qemu") && socket.as_os_str().len() <= LONGEST_PATH
 }
 
-/// A line for each processor of the emulator whose monitor is at `socket`; nothing if that does not answer.
+/// A line for each processor of the emulator whose monitor is at `socket`, or why that does not answer. Requires: it can be asked.
 pub fn describe(socket: &Path) -> String {
-    let Ok(registers) = monitor::ask(socket, "info registers -a") else { return String::new() };
+    let registers = match monitor::ask(socket, "info registers -a") {
+        Ok(registers) => registers,
+        Err(fault) => return fault,
+    };
     let line = |(number, state): (usize, &str)| {
-        let timer = monitor::ask(socket, &format!("info lapic {number}")).unwrap_or_default();
-        format!("CPU {number}: {}{}\n", of_state(state), of_interrupts(&timer))
+        let interrupts = match monitor::ask(socket, &format!("info lapic {number}")) {
+            Ok(lapic) => of_interrupts(&lapic),
+            Err(fault) => format!("; {fault}"),
+        };
+        format!("CPU {number}: {}{interrupts}\n", of_state(state))
     };
     // What stands before the first processor names none.
     registers.split("CPU#").skip(1).enumerate().map(line).collect()

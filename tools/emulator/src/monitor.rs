@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How it says that it waits for a command.
-const PROMPT: &[u8] = b"(qemu) ";
+const PROMPT: &str = "(qemu) ";
 /// How it says that it cannot.
 const ERROR: &str = "Error: ";
 /// It answers at once, or hangs.
@@ -36,14 +36,14 @@ pub fn ask(socket: &Path, line: &str) -> Result<String, String> {
     stream.write_all(format!("{line}\n").as_bytes()).map_err(fault)?;
     let said = until_prompt(&mut stream).map_err(fault)?;
     let answer = said.split_once('\n').map_or("", |(_, answer)| answer);
-    Ok(answer.trim_end_matches("(qemu) ").to_owned())
+    Ok(answer.trim_end_matches(PROMPT).to_owned())
 }
 
 /// What is said up to the next prompt. What was typed is part of it, letter by letter, and so never ends in a prompt.
 fn until_prompt(stream: &mut UnixStream) -> std::io::Result<String> {
     let mut said = Vec::new();
     let mut byte = [0];
-    while !said.ends_with(PROMPT) {
+    while !said.ends_with(PROMPT.as_bytes()) {
         stream.read_exact(&mut byte)?;
         said.push(byte[0]);
     }
@@ -52,16 +52,16 @@ fn until_prompt(stream: &mut UnixStream) -> std::io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::obey;
+    use super::{ask, obey};
     use std::io::{BufRead, BufReader, Write};
     use std::os::unix::net::UnixListener;
 
     #[test]
-    fn an_error_is_told() {
+    fn an_error_is_told_and_an_answer_is_given() {
         let path = std::env::temp_dir().join(format!("ashlar-monitor-{}", std::process::id()));
         let listener = UnixListener::bind(&path).unwrap();
         let server = std::thread::spawn(move || {
-            for answer in ["", "Error: Bus 'port0' does not support hotplugging\r\n"] {
+            for answer in ["", "Error: Bus 'port0' does not support hotplugging\r\n", "said\r\n"] {
                 let (mut stream, _) = listener.accept().unwrap();
                 stream.write_all(b"QEMU 7.2\r\n(qemu) ").unwrap();
                 let mut line = String::new();
@@ -73,6 +73,7 @@ mod tests {
         assert_eq!(obey(&path, "device_del card0"), Ok(()));
         let error = obey(&path, "device_del card0").unwrap_err();
         assert_eq!(error, "device_del card0: Bus 'port0' does not support hotplugging");
+        assert_eq!(ask(&path, "device_del card0"), Ok("said\r\n".to_owned()));
         server.join().unwrap();
         std::fs::remove_file(path).unwrap();
     }
