@@ -124,10 +124,14 @@ static int map_memory(void)
     return EXIT_CONFIG;
 }
 
-static uint32_t is_missing(void)
+static uint32_t disk_is_missing(void)
 {
-    return (config.disk[0] != 0 && disk_identity()->sectors == 0) ||
-           (config.network[0] != 0 && network_is_known() == 0);
+    return config.disk[0] != 0 && disk_identity()->sectors == 0;
+}
+
+static uint32_t network_is_missing(void)
+{
+    return config.network[0] != 0 && network_is_known() == 0;
 }
 
 static void say_missing(const char *what, const char *driver, uint64_t waited, const char *then)
@@ -138,10 +142,10 @@ static void say_missing(const char *what, const char *driver, uint64_t waited, c
 
 static void say_what_is_missing(uint64_t waited, const char *then)
 {
-    if (config.disk[0] != 0 && disk_identity()->sectors == 0) {
+    if (disk_is_missing()) {
         say_missing("disk", config.disk, waited, then);
     }
-    if (config.network[0] != 0 && network_is_known() == 0) {
+    if (network_is_missing()) {
         say_missing("network", config.network, waited, then);
     }
 }
@@ -149,7 +153,7 @@ static void say_what_is_missing(uint64_t waited, const char *then)
 /* Takes messages of disk and network until both are there, or until a time of the clock. */
 static void await_links(uint64_t until)
 {
-    while (is_missing() && clock_now() < until) {
+    while ((disk_is_missing() || network_is_missing()) && clock_now() < until) {
         uint64_t bits = 0, deadline = links_deadline() < until ? links_deadline() : until;
         sys_wait(machine.cpu[0].wake, deadline, &bits);
         links_receive(bits);
