@@ -1,4 +1,4 @@
-//! One region: its values, its loops, its bound.
+//! One region: its loops and its bound.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
