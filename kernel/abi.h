@@ -5,7 +5,7 @@
 
 /* The version of this interface. It goes up with each change that a program built before could notice. Each program's file
  * has a note that says which version it was built for (user/libc/crt0.S): a 32-bit number, of owner "Ashlar" and this type. */
-#define ABI_VERSION 2u
+#define ABI_VERSION 3u
 #define PROGRAM_NOTE_ABI 1u
 
 /* Registers of a system call (instruction `syscall`):
@@ -40,6 +40,9 @@
 #define PROT_READ 1u
 #define PROT_WRITE 2u
 #define PROT_EXEC 4u
+
+/* SYS_DMA_ADDRESS: devices see the page at its physical address. */
+#define DMA_PHYSICAL 0xfffffffffffffffful
 
 /* Grant kinds (boot table) and rights. An event that belongs to a slot (end of a child, interrupt, console input)
  * sets bit `slot` of the notification that the grant's badge names. */

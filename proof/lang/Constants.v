@@ -33,7 +33,7 @@ Definition QUEUE_PARKED_BASE : Z := 4400.
 Definition NUM_QUEUE : Z := 4416.
 
 (** * [abi.h] *)
-Definition ABI_VERSION : Z := 2.
+Definition ABI_VERSION : Z := 3.
 Definition PROGRAM_NOTE_ABI : Z := 1.
 Definition MESSAGE_REGISTER_WORDS : Z := 10.
 Definition MESSAGE_MAX_WORDS : Z := 120.
@@ -56,6 +56,7 @@ Definition STATUS_RESTART : Z := 15.
 Definition PROT_READ : Z := 1.
 Definition PROT_WRITE : Z := 2.
 Definition PROT_EXEC : Z := 4.
+Definition DMA_PHYSICAL : Z := 0xffffffffffffffff.
 Definition GRANT_NONE : Z := 0.
 Definition GRANT_ENDPOINT : Z := 1.
 Definition GRANT_NOTIFICATION : Z := 2.

@@ -31,7 +31,7 @@ void dma_link_up(uint32_t number)
         if (num_page == NUM_DMA_PAGE) {
             panic("the links have more data pages than %u\n", NUM_DMA_PAGE);
         }
-        uint32_t status = sys_dma_address(slot, (uint64_t)data + offset, &physical[num_page]);
+        uint32_t status = sys_dma_address(slot, (uint64_t)data + offset, DMA_PHYSICAL, &physical[num_page]);
         if (status != STATUS_OK) {
             panic("the address of a data page: error %u\n", status);
         }

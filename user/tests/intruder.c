@@ -204,7 +204,7 @@ static void try_slots(void)
         expect_status("device map", sys_device_map(slot, SPARE, 0), ERR_BAD_SLOT);
         expect_status("port in", sys_port_in(slot, 0, 1, &word), ERR_BAD_SLOT);
         expect_status("port out", sys_port_out(slot, 0, 1, 0), ERR_BAD_SLOT);
-        expect_status("dma address", sys_dma_address(slot, MESSAGE_VADDR, &word), ERR_BAD_SLOT);
+        expect_status("dma address", sys_dma_address(slot, MESSAGE_VADDR, DMA_PHYSICAL, &word), ERR_BAD_SLOT);
         expect_status("vm map", sys_vm_map(slot, 0, MESSAGE_VADDR, 1, PROT_READ), ERR_BAD_SLOT);
         expect_status("vcpu page", sys_vcpu_page(slot, SPARE), ERR_BAD_SLOT);
         expect_status("vcpu run", sys_vcpu_run(slot, 0, NO_SLOT, &word), ERR_BAD_SLOT);

@@ -152,6 +152,7 @@ static void well_formed(struct caller *caller, uint64_t registers[13])
         registers[0] = SYS_DMA_ADDRESS;
         registers[1] = draw(caller, NUM_SLOTS_DRAWN);
         registers[2] = page;
+        registers[3] = draw(caller, 2) ? DMA_PHYSICAL : PAGE_SIZE * draw(caller, WINDOW_PAGES);
         break;
     default:
         registers[0] = SYS_NULL;

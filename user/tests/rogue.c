@@ -55,7 +55,7 @@ static void get_memory(void)
     uint32_t status = sys_mem_map(MEMORY, NUM_PAGE, PROT_READ | PROT_WRITE);
 
     for (uint32_t i = 0; i < NUM_PAGE && status == STATUS_OK; i++) {
-        status = sys_dma_address(slot, MEMORY + i * PAGE_SIZE, &physical[i]);
+        status = sys_dma_address(slot, MEMORY + i * PAGE_SIZE, DMA_PHYSICAL, &physical[i]);
     }
     for (uint64_t i = 0; status == STATUS_OK; i++) {
         status = sys_device_map(env_slot_of_kind("device"), REGISTERS_ADDRESS + i * PAGE_SIZE, i);

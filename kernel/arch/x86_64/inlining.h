@@ -65,7 +65,7 @@ NOINLINE void notify_block_until(uint32_t current, uint64_t deadline);
 NOINLINE uint32_t notify_watch(uint32_t n);
 NOINLINE void notify_unwatch(uint32_t n);
 NOINLINE uint32_t pagemap_map(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, uint32_t kind);
-NOINLINE uint32_t iommu_map(uint32_t p, uint32_t frame, uint32_t prot);
+NOINLINE uint32_t iommu_map(uint32_t p, uint64_t address, uint32_t frame, uint32_t prot);
 NOINLINE uint32_t npt_prepare(uint32_t vm, uint64_t gpa, uint32_t p, uint32_t missing);
 NOINLINE uint32_t npt_map(uint32_t vm, uint64_t gpa, uint32_t frame, uint32_t prot);
 NOINLINE uint32_t arch_vcpu_import_part(uint32_t vm, uint32_t frame);

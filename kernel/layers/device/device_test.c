@@ -65,7 +65,7 @@ static void program(uint32_t thread)
     CHECK_EQUAL(user_call(SYS_DEVICE_MAP, EMPTY_SLOT, HERE + 4096, 0, 0, 0), ERR_BAD_SLOT);
     CHECK_EQUAL(hosted_reach(HERE + 4096, 0), NONE);
     /* Device registers are not the process's memory: they cannot be offered, given to a device, or copied. */
-    CHECK_EQUAL(user_call(SYS_DMA_ADDRESS, DMA_SLOT, HERE, 0, 0, 0), ERR_BAD_ADDRESS);
+    CHECK_EQUAL(user_call(SYS_DMA_ADDRESS, DMA_SLOT, HERE, DMA_PHYSICAL, 0, 0), ERR_BAD_ADDRESS);
     CHECK_EQUAL(user_call(SYS_MEM_UNMAP, HERE, 1, 0, 0, 0), STATUS_OK);
     CHECK_EQUAL(hosted_reach(HERE, 0), NONE);
 
@@ -82,8 +82,9 @@ static void program(uint32_t thread)
     /* A page whose physical address a process has learnt stays mapped. */
     CHECK_EQUAL(user_call(SYS_MEM_MAP, HERE, 1, PROT_READ | PROT_WRITE, 0, 0), STATUS_OK);
     uint32_t frame = hosted_reach(HERE, 1);
-    CHECK_EQUAL(user_call(SYS_DMA_ADDRESS, EMPTY_SLOT, HERE, 0, 0, 0), ERR_BAD_SLOT);
-    CHECK_EQUAL(user_call(SYS_DMA_ADDRESS, DMA_SLOT, HERE, 0, 0, 0), STATUS_OK);
+    CHECK_EQUAL(user_call(SYS_DMA_ADDRESS, EMPTY_SLOT, HERE, DMA_PHYSICAL, 0, 0), ERR_BAD_SLOT);
+    CHECK_EQUAL(user_call(SYS_DMA_ADDRESS, DMA_SLOT, HERE, 0, 0, 0), ERR_NOT_SUPPORTED); /* there is no IOMMU */
+    CHECK_EQUAL(user_call(SYS_DMA_ADDRESS, DMA_SLOT, HERE, DMA_PHYSICAL, 0, 0), STATUS_OK);
     CHECK_EQUAL(user_first(), (uint64_t)frame * 4096);
     CHECK_EQUAL(user_call(SYS_MEM_UNMAP, HERE, 1, 0, 0, 0), ERR_BAD_STATE);
     CHECK_EQUAL(hosted_reach(HERE, 1), frame);

@@ -159,9 +159,8 @@ static uint32_t iommu_attach_next(uint32_t p)
 }
 
 /* Maps one page in a tree of tables that has all tables for it. Requires: LOCK_IOMMU held. */
-static uint32_t iommu_map_page(uint32_t p, uint32_t frame, uint32_t prot, uint32_t levels)
+static uint32_t iommu_map_page(uint32_t p, uint64_t address, uint32_t frame, uint32_t prot, uint32_t levels)
 {
-    uint64_t address = (uint64_t)frame << 12u;
     uint64_t old = tables_leaf(TABLES_DEVICE, iommu_domain[p].root, levels, address);
     if (old == 0ul) {
         uint64_t leaf = arch_iommu_leaf(frame, prot);
@@ -171,12 +170,26 @@ static uint32_t iommu_map_page(uint32_t p, uint32_t frame, uint32_t prot, uint32
             iommu_domain[p].updated = 0u;
             return STATUS_RESTART;
         }
+    } else {
+        uint32_t mapped = arch_iommu_frame(old);
+        if (mapped != frame) {
+            return ERR_ALREADY_MAPPED;
+        }
     }
     uint32_t status = iommu_attach_next(p);
     return status;
 }
 
-uint32_t iommu_map(uint32_t p, uint32_t frame, uint32_t prot)
+uint32_t iommu_present(void)
+{
+    uint32_t levels = arch_iommu_levels();
+    if (levels == 0u) {
+        return 0u;
+    }
+    return 1u;
+}
+
+uint32_t iommu_map(uint32_t p, uint64_t address, uint32_t frame, uint32_t prot)
 {
     uint32_t levels = arch_iommu_levels();
     uint32_t status = STATUS_RESTART;
@@ -188,7 +201,6 @@ uint32_t iommu_map(uint32_t p, uint32_t frame, uint32_t prot)
     if (unit != NONE) {
         iommu_tell(p, unit);
     } else {
-        uint64_t address = (uint64_t)frame << 12u;
         uint32_t missing = levels;
         if (iommu_domain[p].root != NONE) {
             missing = tables_missing(TABLES_DEVICE, iommu_domain[p].root, levels, address);
@@ -196,7 +208,7 @@ uint32_t iommu_map(uint32_t p, uint32_t frame, uint32_t prot)
         if (missing > 0u) {
             status = iommu_grow(p, address, levels, missing);
         } else {
-            status = iommu_map_page(p, frame, prot, levels);
+            status = iommu_map_page(p, address, frame, prot, levels);
         }
     }
     spinlock_release(LOCK_IOMMU);
@@ -208,7 +220,7 @@ uint32_t iommu_walk(uint32_t p, uint64_t address, uint32_t write)
     uint32_t levels = arch_iommu_levels();
     uint32_t frame = NONE;
     spinlock_acquire(LOCK_IOMMU);
-    if (levels != 0u && iommu_domain[p].root != NONE && address < (uint64_t)NUM_FRAME * 4096ul) {
+    if (levels != 0u && iommu_domain[p].root != NONE && address < IOMMU_ADDRESS_END) {
         uint64_t leaf = tables_leaf(TABLES_DEVICE, iommu_domain[p].root, levels, address);
         if (leaf != 0ul) {
             frame = arch_iommu_frame(leaf);

@@ -1,8 +1,8 @@
 /* DMA protection: one domain for each process that drives devices, holding the pages that the process has made
  * reachable (SYS_DMA_ADDRESS). The process's PCI functions are attached to the domain when it maps its first page,
- * and detached before the process's memory is freed. Device addresses equal physical addresses, so drivers are the
- * same with and without an IOMMU. Tables are charged to the process. Without an IOMMU nothing is mapped: iommu_map
- * succeeds and does nothing.
+ * and detached before the process's memory is freed. Drivers have device addresses equal physical addresses, so they are
+ * the same with and without an IOMMU; a monitor gives its guest's device the guest's addresses. Tables are charged to the
+ * process. Without an IOMMU nothing is mapped: iommu_map succeeds and does nothing.
  *
  * Lock: LOCK_IOMMU guards the domains, their tables and the units. The functions' owners are constant after
  * start-up. */
@@ -20,14 +20,21 @@ void iommu_init(void);
  * memory. */
 void iommu_define(uint32_t function, uint32_t owner);
 
-/* Maps frame in p's domain, writable if prot has PROT_WRITE. Requires: p < NUM_PROCESS owns the frame until
- * iommu_destroy_step has returned 0. Returns STATUS_OK, also if it is mapped already; STATUS_RESTART: the same call
- * must be repeated: it makes a table, shows a part of it to the units, links it, attaches a function, or waits for a
- * unit; ERR_QUOTA, ERR_NO_MEMORY: nothing is changed, unless others have used up meanwhile what was left: then p keeps
- * some empty tables. */
-uint32_t iommu_map(uint32_t p, uint32_t frame, uint32_t prot);
+/* Device addresses lie below this: what three levels of tables translate. */
+#define IOMMU_ADDRESS_END 0x8000000000ul
 
-/* The frame that p's devices reach at a physical address, or NONE; write 1: for writing. */
+/* 1 if there is an IOMMU. */
+uint32_t iommu_present(void);
+
+/* Maps frame in p's domain at the device address `address`, writable if prot has PROT_WRITE. Requires: p < NUM_PROCESS
+ * owns the frame until iommu_destroy_step has returned 0; address is page aligned and below IOMMU_ADDRESS_END. Returns
+ * STATUS_OK, also if it is mapped there already; STATUS_RESTART: the same call must be repeated: it makes a table, shows a
+ * part of it to the units, links it, attaches a function, or waits for a unit; ERR_ALREADY_MAPPED: another frame is mapped
+ * there; ERR_QUOTA, ERR_NO_MEMORY. On an error nothing is changed, unless others have used up meanwhile what was left: then
+ * p keeps some empty tables. */
+uint32_t iommu_map(uint32_t p, uint64_t address, uint32_t frame, uint32_t prot);
+
+/* The frame that p's devices reach at a device address, or NONE; write 1: for writing. */
 uint32_t iommu_walk(uint32_t p, uint64_t address, uint32_t write);
 
 /* One bounded step of destroying p's domain: detaches its functions one by one, each from one unit after the other, then

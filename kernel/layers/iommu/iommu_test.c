@@ -56,13 +56,18 @@ static void destroy(uint32_t p)
 }
 
 /* Maps by at most so many calls. */
-static uint32_t map_within(uint32_t p, uint32_t frame, uint32_t prot, uint32_t calls)
+static uint32_t map_at_within(uint32_t p, uint64_t address, uint32_t frame, uint32_t prot, uint32_t calls)
 {
     uint32_t status = STATUS_RESTART;
     for (uint32_t i = 0; i < calls && status == STATUS_RESTART; i++) {
-        status = iommu_map(p, frame, prot);
+        status = iommu_map(p, address, frame, prot);
     }
     return status;
+}
+
+static uint32_t map_within(uint32_t p, uint32_t frame, uint32_t prot, uint32_t calls)
+{
+    return map_at_within(p, (uint64_t)frame * 4096, frame, prot, calls);
 }
 
 /* Calls for one function: attaching it, and telling each unit. */
@@ -78,9 +83,14 @@ static uint32_t calls_for_tables(uint32_t count)
 }
 
 /* Tables are made, and devices get their domain, one by one. */
+static uint32_t map_at(uint32_t p, uint64_t address, uint32_t frame, uint32_t prot)
+{
+    return map_at_within(p, address, frame, prot, calls_for_tables(4) + 1 + NUM_DEVICE * calls_a_function());
+}
+
 static uint32_t map(uint32_t p, uint32_t frame, uint32_t prot)
 {
-    return map_within(p, frame, prot, calls_for_tables(4) + 1 + NUM_DEVICE * calls_a_function());
+    return map_at(p, (uint64_t)frame * 4096, frame, prot);
 }
 
 /* So many steps of p's end, none of which is the last. */
@@ -153,6 +163,47 @@ static void edges(uint32_t levels)
 }
 
 /* If the quota is exhausted half-way up the tables, nothing changes. */
+/* A monitor gives its guest's device the guest's addresses. */
+static void places(uint32_t levels)
+{
+    const uint64_t low = 0x1000, high = IOMMU_ADDRESS_END - 4096;
+    start(levels, 100);
+    CHECK_EQUAL(iommu_present(), 1);
+    uint32_t own = frame_alloc(0);
+    uint32_t more = frame_alloc(0);
+    uint32_t other = frame_alloc(1);
+    CHECK_EQUAL(map_at(0, low, own, READ_WRITE), STATUS_OK);
+    CHECK_EQUAL(hosted_iommu_reach(0, low + 8, 1), own);
+    CHECK_EQUAL(page(own, 0, 0), NONE); /* only where it was put */
+    CHECK_EQUAL(hosted_iommu_reach(16, low, 0), NONE);
+    CHECK_EQUAL(map_at(0, high, more, PROT_READ), STATUS_OK);
+    CHECK_EQUAL(hosted_iommu_reach(0, high, 0), more);
+    CHECK_EQUAL(hosted_iommu_reach(0, high, 1), NONE);
+    CHECK_EQUAL(iommu_walk(0, high, 0), more);
+    CHECK_EQUAL(iommu_walk(0, IOMMU_ADDRESS_END + low, 0), NONE);
+    CHECK_EQUAL(iommu_check(), 0);
+    /* One place has one frame, and a frame may have several. */
+    uint64_t used = container_usage(0);
+    CHECK_EQUAL(map_at(0, low, more, READ_WRITE), ERR_ALREADY_MAPPED);
+    CHECK_EQUAL(hosted_iommu_reach(0, low, 1), own);
+    CHECK_EQUAL(container_usage(0), used);
+    CHECK_EQUAL(map_at(0, low, own, READ_WRITE), STATUS_OK);
+    CHECK_EQUAL(map_at(0, low + 4096, own, READ_WRITE), STATUS_OK);
+    CHECK_EQUAL(hosted_iommu_reach(0, low + 4096, 1), own);
+    /* Another domain has its own places. */
+    CHECK_EQUAL(map_at(1, low, other, READ_WRITE), STATUS_OK);
+    CHECK_EQUAL(hosted_iommu_reach(17, low, 1), other);
+    CHECK_EQUAL(hosted_iommu_reach(0, low, 1), own);
+    CHECK_EQUAL(iommu_check(), 0);
+    destroy(0);
+    CHECK_EQUAL(hosted_iommu_reach(0, low, 0), NONE);
+    CHECK_EQUAL(hosted_iommu_reach(0, high, 0), NONE);
+    CHECK_EQUAL(hosted_iommu_reach(17, low, 1), other);
+    CHECK_EQUAL(container_usage(0), 2);
+    destroy(1);
+    CHECK_EQUAL(iommu_check(), 0);
+}
+
 static void quota(uint32_t levels)
 {
     for (uint32_t room = 0; room < levels; room++) {
@@ -299,13 +350,13 @@ static void pieces(void)
             CHECK_EQUAL(page(frame, 1, last == 19 ? 21 : last + 1), NONE);
         }
     }
-    CHECK_EQUAL(iommu_map(0, frame, READ_WRITE), STATUS_OK);
+    CHECK_EQUAL(iommu_map(0, (uint64_t)frame * 4096, frame, READ_WRITE), STATUS_OK);
     CHECK_EQUAL(page(frame, 1, NUM_DEVICE - 1), frame);
     CHECK_EQUAL(page(frame, 1, 20), NONE);
     CHECK_EQUAL(iommu_check(), 0);
     /* The end also comes to a domain that not all have. */
     destroy(0);
-    CHECK_EQUAL(iommu_map(0, frame, READ_WRITE), STATUS_RESTART);
+    CHECK_EQUAL(iommu_map(0, (uint64_t)frame * 4096, frame, READ_WRITE), STATUS_RESTART);
     CHECK_EQUAL(container_usage(0), 2);
     destroy(0);
     CHECK_EQUAL(container_usage(0), 1);
@@ -374,6 +425,7 @@ static void burst(void)
 /* ---- through system calls ---- */
 
 #define DMA_SLOT 4u
+#define PLACE 0x100000ul /* where the devices see a page */
 #define HERE 0x10000000ul
 static uint32_t named;
 static uint32_t unnamed;
@@ -385,15 +437,25 @@ static void program(uint32_t thread)
     named = hosted_reach(HERE, 1);
     unnamed = hosted_reach(HERE + 4096, 1);
     CHECK_EQUAL(page(named, 0, 0x20), NONE);
-    CHECK_EQUAL(user_call(SYS_DMA_ADDRESS, DMA_SLOT, HERE, 0, 0, 0), STATUS_OK);
+    CHECK_EQUAL(user_call(SYS_DMA_ADDRESS, DMA_SLOT, HERE, DMA_PHYSICAL, 0, 0), STATUS_OK);
     CHECK_EQUAL(user_first(), (uint64_t)named * 4096);
     CHECK_EQUAL(page(named, 1, 0x20), named);
     CHECK_EQUAL(page(unnamed, 0, 0x20), NONE);
     CHECK_EQUAL(user_call(SYS_MEM_MAP, HERE + 8192, 1, PROT_READ, 0, 0), STATUS_OK);
     uint32_t fixed = hosted_reach(HERE + 8192, 0);
-    CHECK_EQUAL(user_call(SYS_DMA_ADDRESS, DMA_SLOT, HERE + 8192, 0, 0, 0), STATUS_OK);
+    CHECK_EQUAL(user_call(SYS_DMA_ADDRESS, DMA_SLOT, HERE + 8192, DMA_PHYSICAL, 0, 0), STATUS_OK);
     CHECK_EQUAL(page(fixed, 0, 0x20), fixed);
     CHECK_EQUAL(page(fixed, 1, 0x20), NONE);
+
+    CHECK_EQUAL(user_call(SYS_DMA_ADDRESS, DMA_SLOT, HERE + 4096, PLACE, 0, 0), STATUS_OK);
+    CHECK_EQUAL(user_first(), PLACE);
+    CHECK_EQUAL(hosted_iommu_reach(0x20, PLACE, 1), unnamed);
+    CHECK_EQUAL(user_call(SYS_DMA_ADDRESS, DMA_SLOT, HERE, PLACE, 0, 0), ERR_ALREADY_MAPPED);
+    CHECK_EQUAL(user_call(SYS_DMA_ADDRESS, DMA_SLOT, HERE, PLACE + 8, 0, 0), ERR_BAD_ARGUMENT);
+    CHECK_EQUAL(user_call(SYS_DMA_ADDRESS, DMA_SLOT, HERE, IOMMU_ADDRESS_END, 0, 0), ERR_BAD_ARGUMENT);
+    CHECK_EQUAL(user_call(SYS_DMA_ADDRESS, DMA_SLOT, HERE + 3 * 4096, PLACE + 4096, 0, 0), ERR_BAD_ADDRESS);
+    CHECK_EQUAL(hosted_iommu_reach(0x20, PLACE, 1), unnamed);
+    CHECK_EQUAL(hosted_iommu_reach(0x20, PLACE + 4096, 0), NONE);
     CHECK_EQUAL(invariants_check(), 0);
     world_stop();
     user_call(SYS_THREAD_EXIT, 0, 0, 0, 0, 0);
@@ -421,6 +483,8 @@ int main(void)
     without();
     edges(3);
     edges(4);
+    places(3);
+    places(4);
     quota(3);
     quota(4);
     random_operations(3);

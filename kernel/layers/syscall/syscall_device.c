@@ -75,14 +75,35 @@ uint32_t syscall_port_out(uint32_t current)
     return STATUS_OK;
 }
 
+/* Whether the caller may have its devices see a page at `place`: STATUS_OK, or the error. */
+static uint32_t syscall_dma_place(uint64_t place)
+{
+    if (place == DMA_PHYSICAL) {
+        return STATUS_OK;
+    }
+    if (place % 4096ul != 0ul || place >= IOMMU_ADDRESS_END) {
+        return ERR_BAD_ARGUMENT;
+    }
+    uint32_t present = iommu_present();
+    if (present == 0u) {
+        return ERR_NOT_SUPPORTED;
+    }
+    return STATUS_OK;
+}
+
 uint32_t syscall_dma_address(uint32_t current)
 {
     uint32_t p = thread_process(current);
     uint32_t valid = syscall_slot_valid(current, GRANT_DMA, 0u);
     uint64_t address = uctx_get(current, UCTX_RSI);
+    uint64_t place = uctx_word(current, 0u);
     uint32_t page_valid = process_page_valid(address);
     if (valid == 0u) {
         return ERR_BAD_SLOT;
+    }
+    uint32_t place_status = syscall_dma_place(place);
+    if (place_status != STATUS_OK) {
+        return place_status;
     }
     if (page_valid == 0u) {
         return ERR_BAD_ADDRESS;
@@ -97,13 +118,20 @@ uint32_t syscall_dma_address(uint32_t current)
     if (writable != frame) {
         prot = PROT_READ;
     }
-    uint32_t status = iommu_map(p, frame, prot);
+    if (place == DMA_PHYSICAL) {
+        place = (uint64_t)frame << 12u;
+    }
+    uint32_t status = syscall_preemption();
+    if (status != STATUS_OK) {
+        return status;
+    }
+    status = iommu_map(p, place, frame, prot);
     while (status == STATUS_RESTART) {
         uint32_t pending = syscall_preemption();
         if (pending == STATUS_RESTART) {
             break;
         }
-        status = iommu_map(p, frame, prot);
+        status = iommu_map(p, place, frame, prot);
     }
     if (status == STATUS_OK) {
         status = syscall_preemption();
@@ -112,6 +140,6 @@ uint32_t syscall_dma_address(uint32_t current)
         return status;
     }
     iommu_notice();
-    uctx_set(current, UCTX_RDI, (uint64_t)frame << 12u);
+    uctx_set(current, UCTX_RDI, place);
     return STATUS_OK;
 }

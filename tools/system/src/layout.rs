@@ -37,7 +37,7 @@ pub const MIN_PRIORITY: u64 = 1;
 pub const MAX_PRIORITY: u64 = NUM_PRIORITY as u64 - 2;
 
 // kernel/abi.h
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 pub const PROGRAM_NOTE_ABI: u32 = 1;
 /// As user/libc/crt0.S writes it.
 pub const PROGRAM_NOTE_OWNER: &str = "Ashlar";

@@ -195,14 +195,15 @@ static inline uint32_t sys_port_out(uint32_t slot, uint64_t offset, uint32_t wid
     return (uint32_t)sys_raw(SYS_PORT_OUT, slot, offset, width, value, 0).status;
 }
 
-/* Tells the physical address of one of the caller's own pages, which from then on stays mapped
- * until the process ends. Where there is an IOMMU, the caller's devices reach the page from then
- * on, for writing if the caller may write there. */
-static inline uint32_t sys_dma_address(uint32_t slot, uint64_t address, uint64_t *physical)
+/* Tells the device address of one of the caller's own pages, which from then on stays mapped
+ * until the process ends. It is the physical address; where there is an IOMMU, the caller may
+ * say another one. There the caller's devices reach the page from then on, for writing if the
+ * caller may write there. */
+static inline uint32_t sys_dma_address(uint32_t slot, uint64_t address, uint64_t place, uint64_t *seen)
 {
-    struct sys_result r = sys_raw(SYS_DMA_ADDRESS, slot, address, 0, 0, 0);
+    struct sys_result r = sys_raw(SYS_DMA_ADDRESS, slot, address, place, 0, 0);
     if (r.status == STATUS_OK) {
-        *physical = r.first;
+        *seen = r.first;
     }
     return (uint32_t)r.status;
 }

@@ -2,7 +2,7 @@
 //! The numbers that programs and the kernel share, under the names that C programs know them by.
 
 /// As in `kernel/abi.h`.
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 /// As in `kernel/abi.h`.
 pub const PROGRAM_NOTE_ABI: u32 = 1;
 /// As in `kernel/abi.h`.
@@ -47,6 +47,8 @@ pub const PROT_READ: u32 = 1;
 pub const PROT_WRITE: u32 = 2;
 /// As in `kernel/abi.h`.
 pub const PROT_EXEC: u32 = 4;
+/// As in `kernel/abi.h`.
+pub const DMA_PHYSICAL: u64 = 0xffffffffffffffff;
 /// As in `kernel/abi.h`.
 pub const GRANT_NONE: u32 = 0;
 /// Object = endpoint, rights SEND | RECV, badge.
@@ -217,7 +219,7 @@ pub const SYS_DEVICE_MAP: u64 = 29;
 pub const SYS_PORT_IN: u64 = 30;
 /// Writes an I/O port.
 pub const SYS_PORT_OUT: u64 = 31;
-/// Tells the physical address of one of the caller's own pages, which from then on stays mapped until the process ends. Where there is an IOMMU, the caller's devices reach the page from then on, for writing if the caller may write there.
+/// Tells the device address of one of the caller's own pages, which from then on stays mapped until the process ends. It is the physical address; where there is an IOMMU, the caller may say another one. There the caller's devices reach the page from then on, for writing if the caller may write there.
 pub const SYS_DMA_ADDRESS: u64 = 32;
 /// Gives the guest pages of the caller. Such a page stays mapped in the caller until the process ends.
 pub const SYS_VM_MAP: u64 = 33;

@@ -181,10 +181,10 @@ pub(crate) unsafe fn sys_port_out(slot: u32, offset: u64, width: u32, value: u64
     done(unsafe { raw(SYS_PORT_OUT, [u64::from(slot), offset, u64::from(width), value, 0]) }.status)
 }
 
-/// Tells the physical address of one of the caller's own pages, which from then on stays mapped until the process ends. Where there is an IOMMU, the caller's devices reach the page from then on, for writing if the caller may write there.
+/// Tells the device address of one of the caller's own pages, which from then on stays mapped until the process ends. It is the physical address; where there is an IOMMU, the caller may say another one. There the caller's devices reach the page from then on, for writing if the caller may write there.
 #[inline(always)]
-pub(crate) unsafe fn sys_dma_address(slot: u32, address: u64) -> Result<u64> {
-    let answer = unsafe { raw(SYS_DMA_ADDRESS, [u64::from(slot), address, 0, 0, 0]) };
+pub(crate) unsafe fn sys_dma_address(slot: u32, address: u64, place: u64) -> Result<u64> {
+    let answer = unsafe { raw(SYS_DMA_ADDRESS, [u64::from(slot), address, place, 0, 0]) };
     done(answer.status)?;
     Ok(answer.first)
 }
