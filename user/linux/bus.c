@@ -122,6 +122,7 @@ static int ask_probe(void)
         .device = device->device,
         .revision = device->revision,
         .line = device->irq & 0xffu,
+        .class = device->class,
     };
     uint32_t answer = question_ask(&question, PCI_PROBE, &probe, sizeof probe);
 

@@ -1,6 +1,6 @@
 /* The bus's side of the pci protocol for one device: finds the device, gives it its place in memory, starts the driver, and
  * does for it what only the bus may: registers and bus mastering on and off. If the driver ends, the device is stopped, so
- * that it reaches no memory any more, and the driver is started again.
+ * that it reaches no memory any more, and the driver is started again: each time, or as its `restart` in the description says.
  *
  * It has the ports of all devices' configuration, `pci_config`, or the configuration page of this one device; several buses, a
  * page each, do not get in each other's way.
@@ -8,7 +8,8 @@
  * Arguments: `driver`, the driver's process; `vendor`, `device`, what to look for, from bus `first_bus` on (default 0), or with a
  * page `address`, which device it is of (bus << 8 | device << 3 | function, default 0); `bar`
  * and `window`, which base address register to set and where; `line`, of the interrupt; `messages`, 0 to keep the line of a device
- * that could interrupt by messages; `dma_pages` for the driver's descriptors (default 4); `kills`, how often to end the driver
+ * that could interrupt by messages; `reset`, 1 to reset the device before a driver gets it; `dma_pages` for the driver's
+ * descriptors (default 4); `kills`, how often to end the driver
  * (default 0): `kill_after_us` after it has taken the device and a random time of up to `kill_random_us` more (by `seed`, default
  * the clock), or, with `kill_step_us`, its n-th life n such steps after its beginning, so
  * that it dies wherever it can. A console takes commands: probe, remove, suspend, resume, error, unplug, kill. Where the
@@ -16,6 +17,8 @@
  * there again. */
 #include "pci_hotplug.h"
 #include "pci_message.h"
+#include "pci_reset.h"
+#include "supervisor/restart_policy.h"
 
 #include "ashlar/console_line.h"
 #include "ashlar/domain.h"
@@ -38,7 +41,9 @@ static uint32_t message_slot; /* of the message by which the device may interrup
 static uint32_t sends_messages;
 static uint32_t address; /* bus, device and function of the device */
 static uint32_t deaths;
-static uint64_t kills; /* still to be made */
+static struct restart_policy policy;
+static uint32_t has_policy; /* the description has one: without it the driver is started again each time */
+static uint64_t kills;      /* still to be made */
 static uint64_t kill_at = DEADLINE_NEVER;
 static uint64_t kill_step; /* ns */
 static struct random moments;
@@ -82,6 +87,14 @@ static void set_window(void)
     if (is_long) {
         config_write(address, bar + 4u, 0);
     }
+}
+
+static void read_policy(void)
+{
+    size_t length = 0;
+    const char *value = env_text_find((const char *)ENV_VADDR, "restart.", driver, &length);
+
+    has_policy = value != 0 && restart_parse(&policy, value, length);
 }
 
 static void use_message_table(void)
@@ -134,12 +147,23 @@ static void emit(uint32_t mailbox)
     domain_emit_end(AT(PORT, mailbox), 0);
 }
 
+/* What the device has under way for one that had it before ends. It forgets its window, too. */
+static void reset_device(void)
+{
+    if (env_arg_u64("reset", 0) != 0 && !function_reset(address)) {
+        print("BUS the device cannot be reset: it may still have something under way\n");
+    }
+}
+
 static void probe(void)
 {
     uint32_t id = config_read(address, CONFIG_ID);
-    struct pci_probe body = {(uint16_t)address, (uint16_t)id, (uint16_t)(id >> 16),
-                             (uint8_t)config_read(address, CONFIG_REVISION), (uint8_t)env_arg_u64("line", 0)};
+    uint32_t kind = config_read(address, CONFIG_REVISION);
+    struct pci_probe body = {
+        (uint16_t)address, (uint16_t)id, (uint16_t)(id >> 16), (uint8_t)kind, (uint8_t)env_arg_u64("line", 0),
+        kind >> 8};
 
+    reset_device();
     set_window();
     memcpy(domain_emit_begin(AT(PORT, PCI_PROBE), 0), &body, sizeof body);
     domain_emit_end(AT(PORT, PCI_PROBE), 0);
@@ -168,6 +192,10 @@ static void driver_ended(void)
     command(COMMAND_LINE_OFF);
     sys_process_status(child, &state, &cause);
     if (state != PROCESS_EMPTY) {
+        return;
+    }
+    if (has_policy && restart_decide(&policy, cause, sys_clock()) != RESTART_NOW) {
+        print("BUS %s has ended, cause 0x%lx, and stays so\n", driver, cause);
         return;
     }
     deaths++;
@@ -301,6 +329,7 @@ int main(void)
     }
     print("BUS device %08x at %02x:%02x.%u\n", id, address >> 8, address >> 3 & 31u, address & 7u);
     use_message_table();
+    read_policy();
     slot = slot_of(address);
     if (slot.express != 0) {
         look_at = 0;

@@ -62,7 +62,7 @@ static void driver_ended(void)
 static void probe(void)
 {
     uint32_t id = *config(CONFIG_ID);
-    struct pci_probe body = {0, (uint16_t)id, (uint16_t)(id >> 16), 0, (uint8_t)env_arg_u64("line", 0)};
+    struct pci_probe body = {0, (uint16_t)id, (uint16_t)(id >> 16), 0, (uint8_t)env_arg_u64("line", 0), 0};
 
     memcpy(domain_emit_begin(AT(PORT, PCI_PROBE), 0), &body, sizeof body);
     domain_emit_end(AT(PORT, PCI_PROBE), 0);

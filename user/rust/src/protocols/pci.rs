@@ -62,6 +62,7 @@ impl mailbox::Messages for ToDriver {
                     device: u16::from_le_bytes([payload_[4], payload_[5]]),
                     revision: u8::from_le_bytes([payload_[6]]),
                     line: u8::from_le_bytes([payload_[7]]),
+                    class: u32::from_le_bytes([payload_[8], payload_[9], payload_[10], payload_[11]]),
                 };
                 if !mailbox::Message::is_valid(&message_) {
                     return ::core::option::Option::None;
@@ -93,12 +94,14 @@ pub struct Probe {
     pub revision: u8,
     /// of its interrupt
     pub line: u8,
+    /// what it is: class \<\< 16 | subclass \<\< 8 | interface
+    pub class: u32,
 }
 
 impl mailbox::Message for Probe {
     type Of = ToDriver;
     const NUMBER: u32 = 0;
-    const BYTES: usize = 8;
+    const BYTES: usize = 12;
 
     #[inline(always)]
     fn cookie(&self) -> u64 {
@@ -118,6 +121,7 @@ impl mailbox::Message for Probe {
         payload_[4..6].copy_from_slice(&self.device.to_le_bytes());
         payload_[6..7].copy_from_slice(&self.revision.to_le_bytes());
         payload_[7..8].copy_from_slice(&self.line.to_le_bytes());
+        payload_[8..12].copy_from_slice(&self.class.to_le_bytes());
         payload_
     }
 }
