@@ -3,6 +3,7 @@
 
 #include "ashlar/syscall.h"
 #include "devices/console.h"
+#include "pci/passed.h"
 #include "virtio/links.h"
 
 #define LOCK_TRIES 1000u
@@ -63,6 +64,7 @@ static void free_lock(void)
 
 void machine_unlock(struct cpu *cpu)
 {
+    passed_follow();
     uint64_t watched = __atomic_load_n(&machine.watched, __ATOMIC_SEQ_CST);
     uint32_t early = cpu->number != 0 && (machine.pic.output != 0 || machine_deadline() < watched);
     enum end_kind request = machine.request;
@@ -113,6 +115,13 @@ void machine_set_line(uint32_t line, uint32_t level)
     pic_set_line(&machine.pic, line, level);
     if (has_ioapic()) {
         ioapic_set_line(&machine.ioapic, line, level);
+    }
+}
+
+void ioapic_ended(uint32_t input)
+{
+    if (input == PASSED_LINE) {
+        passed_end();
     }
 }
 

@@ -5,7 +5,8 @@
  * which the monitor gives to all of them, and the devices that it emulates.
  *
  * Exit codes: 0 the guest powered off, 1 the guest did something that cannot go on (or halted for good), 2 the system
- * description or a file is at fault. */
+ * description or a file is at fault, 3 a guest with a PCI device of its own wants a reset: its next life is another process's, so that
+ * the device, which may have something under way, does not reach it. */
 #include "ashlar/env.h"
 #include "ashlar/print.h"
 #include "ashlar/string.h"
@@ -15,22 +16,19 @@
 #include "boot/firmware.h"
 #include "boot/loader.h"
 #include "clock.h"
+#include "connect.h"
 #include "cpu/cpuid.h"
 #include "cpu/pvclock.h"
 #include "devices/console.h"
 #include "devices/io.h"
 #include "guest.h"
 #include "machine.h"
+#include "pci/passed.h"
 #include "run.h"
-#include "virtio/disk.h"
-#include "virtio/links.h"
-#include "virtio/network.h"
 
 #define EXIT_GUEST 1
 #define EXIT_CONFIG 2
-#define SECOND 1000000000ul      /* ns */
-#define SAYS_AFTER (10 * SECOND) /* that it waits for disk or network */
-#define PATIENCE (60 * SECOND)   /* with them: a machine whose start is slow shows them late */
+#define EXIT_RESET 3
 
 static struct config config;
 static uint32_t starts; /* of the guest, so far */
@@ -94,6 +92,25 @@ static uint32_t map_cpu(struct cpu *cpu, uint64_t pages)
     return status;
 }
 
+/* Lets the guest's device reach its memory. Returns 0, or the exit code after a message. */
+static int map_for_device(uint64_t pages)
+{
+    uint32_t status = passed_map(0, GUEST_BASE, pages);
+    if (status == STATUS_OK) {
+        return 0;
+    }
+    if (status == ERR_NOT_SUPPORTED) {
+        print("vmm: %s: this machine has no IOMMU that would confine the guest's device: leave `pci` out\n",
+              config.name);
+    } else if (status == ERR_QUOTA) {
+        print("vmm: %s: the quota has no room for the IOMMU's tables, one frame for each 2 MiB: raise it\n",
+              config.name);
+    } else {
+        print("vmm: %s: mapping the guest's memory for its device failed with status %u\n", config.name, status);
+    }
+    return EXIT_CONFIG;
+}
+
 /* Maps the guest's memory into this process and to the guest. Returns 0, or the exit code after a message. */
 static int map_memory(void)
 {
@@ -108,7 +125,7 @@ static int map_memory(void)
     }
     if (status == STATUS_OK) {
         guest_size = config.memory;
-        return 0;
+        return config.pci[0] != 0 ? map_for_device(pages) : 0;
     }
     uint64_t used = 0, quota = 0;
     sys_quota(&used, &quota);
@@ -122,57 +139,6 @@ static int map_memory(void)
         print("vmm: %s: mapping the guest's memory failed with status %u\n", config.name, status);
     }
     return EXIT_CONFIG;
-}
-
-static uint32_t disk_is_missing(void)
-{
-    return config.disk[0] != 0 && disk_identity()->sectors == 0;
-}
-
-static uint32_t network_is_missing(void)
-{
-    return config.network[0] != 0 && network_is_known() == 0;
-}
-
-static void say_missing(const char *what, const char *driver, uint64_t waited, const char *then)
-{
-    print("vmm: %s: `%s` has shown no %s within %lu s: the guest %s\n", config.name, driver, what, waited / SECOND,
-          then);
-}
-
-static void say_what_is_missing(uint64_t waited, const char *then)
-{
-    if (disk_is_missing()) {
-        say_missing("disk", config.disk, waited, then);
-    }
-    if (network_is_missing()) {
-        say_missing("network", config.network, waited, then);
-    }
-}
-
-/* Takes messages of disk and network until both are there, or until a time of the clock. */
-static void await_links(uint64_t until)
-{
-    while ((disk_is_missing() || network_is_missing()) && clock_now() < until) {
-        uint64_t bits = 0, deadline = links_deadline() < until ? links_deadline() : until;
-        sys_wait(machine.cpu[0].wake, deadline, &bits);
-        links_receive(bits);
-        if (clock_now() >= links_deadline()) {
-            links_expire(clock_now());
-        }
-    }
-}
-
-/* Waits until disk and network are there: a guest that looks for its root finds it. One whose disk does not come starts without;
- * it gets a configuration interrupt when there is one. */
-static void connect(void)
-{
-    uint64_t begun = clock_now();
-    links_connect(config.disk, config.disk_size, config.network);
-    await_links(begun + SAYS_AFTER);
-    say_what_is_missing(SAYS_AFTER, "waits for it");
-    await_links(begun + PATIENCE);
-    say_what_is_missing(PATIENCE, "starts without");
 }
 
 /* ---- the virtual CPUs ---- */
@@ -236,7 +202,7 @@ static void reset(const struct load_request *request, uint64_t tsc_khz)
         vcpu_start_64(machine.cpu[0].page, start.entry, start.page_tables, start.gdt, start.argument);
     }
     pvclock_init(tsc_khz, config.epoch, clock_now());
-    io_reset(config.epoch);
+    io_reset(config.epoch, config.bar);
     console_start(config.console);
 }
 
@@ -314,6 +280,7 @@ int main(void)
         .initrd_size = config.initrd_size,
         .command_line = config.command_line,
         .cpus = config.cpus,
+        .has_pci = config.pci[0] != 0,
     };
     const char *what = config.firmware_size != 0 ? "firmware" : "kernel";
     machine.has_firmware = config.firmware_size != 0;
@@ -334,8 +301,10 @@ int main(void)
         print("vmm: %s: the file \"%s\" cannot be started: %s\n", config.name, what, fault);
         return EXIT_CONFIG;
     }
-    if (config.disk[0] != 0 || config.network[0] != 0) {
-        connect();
+    fault = connect(&config);
+    if (fault != 0) {
+        print("vmm: %s: its PCI device cannot be passed to it: %s\n", config.name, fault);
+        return EXIT_CONFIG;
     }
     code = start_threads();
     while (code == 0) {
@@ -354,6 +323,9 @@ int main(void)
             return EXIT_GUEST;
         }
         print("GUEST-RESET\n");
+        if (config.pci[0] != 0) {
+            return EXIT_RESET;
+        }
         memset((void *)GUEST_BASE, 0, guest_size);
     }
     return code;

@@ -117,7 +117,7 @@ static void handle_notification(struct cpu *cpu)
     }
     machine_lock(cpu);
     console_fetch();
-    if (links_have_disk() || links_have_network()) {
+    if (links_exist()) {
         links_receive(bits);
         bus_resume();
     }

@@ -1,13 +1,15 @@
 /* RSDP, XSDT, RSDT (which GRUB reads), FADT, MADT, FACS, DSDT. The FADT says: already in ACPI mode, no 8042, no VGA, reset by port 0xcf9, and no
  * power-management timer (the guest's clock is its TSC). The MADT names the virtual CPUs, and if there are several
- * the I/O APIC; else interrupts of devices go through the 8259 pair. The DSDT holds the object that power-off needs, and the virtio devices: a stock kernel
- * drives virtio-mmio by such an entry, without a word on its command line. */
+ * the I/O APIC; else interrupts of devices go through the 8259 pair. The DSDT holds the object that power-off needs, the virtio devices, and the
+ * PCI bus if the guest has one: a stock kernel drives them by such entries, without a word on its command line. */
 #include "boot/acpi.h"
 
 #include "ashlar/string.h"
 #include "bytes.h"
 #include "cpu/cpu.h"
 #include "devices/ioapic.h"
+#include "pci/config.h"
+#include "pci/passed.h"
 #include "virtio/bus.h"
 
 #define RSDP 0x000u
@@ -141,11 +143,35 @@ static const uint8_t virtio_entry[] = "\x10\x44\x04\\_SB_"             /* Scope 
 #define ENTRY_SIZE 54u
 #define ENTRY_IRQ 63u
 #define S5_BYTES 14u
-#define DSDT_LENGTH (HEADER + S5_BYTES + BUS_DEVICES * (uint32_t)ENTRY_BYTES)
+
+/* The PCI bus:
+ * Device (\\_SB.PCI0) { Name (_HID, EisaId ("PNP0A03")) Name (_CRS, ResourceTemplate () {
+ *     WordBusNumber (ResourceProducer, MinFixed, MaxFixed, PosDecode, 0, 0, 0, 0, 1)
+ *     IO (Decode16, PCI_PORT_ADDRESS, PCI_PORT_ADDRESS, 1, 8)
+ *     DWordMemory (ResourceProducer, PosDecode, MinFixed, MaxFixed, NonCacheable, ReadWrite, 0, PCI_WINDOW, its last byte, 0, size) })
+ *   Name (_PRT, Package () { Package () {PCI_SLOT << 16 | 0xffff, 0, 0, PASSED_LINE} }) }
+ * in a scope \\_SB. Of the scope 106 bytes, of the device 97, of the buffer 55, of the packages 14 and 11. */
+static const uint8_t pci_entry[] = "\x10\x4a\x06\\_SB_"                         /* Scope */
+                                   "\x5b\x82\x41\x06PCI0"                       /* Device */
+                                   "\x08_HID\x0c\x41\xd0\x0a\x03"               /* Name, double word */
+                                   "\x08_CRS\x11\x37\x0a\x34"                   /* Name, buffer of 52 bytes */
+                                   "\x88\x0d\0\x02\x0c\0\0\0\0\0\0\0\0\0\x01\0" /* numbers of buses */
+                                   "\x47\x01\xf8\x0c\xf8\x0c\x01\x08"           /* ports */
+                                   "\x87\x17\0\0\x0c\x01\0\0\0\0"               /* memory: then first, last, 0, size */
+                                   "\0\0\0\xe0\xff\xff\xff\xef\0\0\0\0\0\0\0\x10"
+                                   "\x79\0"                                  /* end */
+                                   "\x08_PRT\x12\x0e\x01"                    /* Name, package of one */
+                                   "\x12\x0b\x04\x0c\xff\xff\x01\0\0\0\x0a"; /* package of four; the last is the line */
+#define PCI_BYTES (sizeof pci_entry) /* the string's own zero becomes the line */
+#define DSDT_FIXED (HEADER + S5_BYTES + BUS_DEVICES * (uint32_t)ENTRY_BYTES)
+#define DSDT_LENGTH(has_pci) (DSDT_FIXED + ((has_pci) ? (uint32_t)PCI_BYTES : 0u))
 
 _Static_assert(FADT + FADT_LENGTH <= RSDT && RSDT + HEADER + 8 <= FACS, "FADT, RSDT and FACS overlap");
 _Static_assert(MADT + MADT_LENGTH(MAX_CPUS) <= DSDT, "the MADT reaches into the DSDT");
-_Static_assert(DSDT + DSDT_LENGTH <= ACPI_SIZE, "the DSDT reaches out of the tables' memory");
+_Static_assert(PCI_BYTES == 1 + 106, "the scope's length is wrong");
+_Static_assert(PCI_WINDOW == 0xe0000000ul && PCI_WINDOW_SIZE == 0x10000000ul && PCI_SLOT == 1,
+               "the entry says other numbers");
+_Static_assert(DSDT + DSDT_LENGTH(1) <= ACPI_SIZE, "the DSDT reaches out of the tables' memory");
 _Static_assert(BUS_DEVICES <= 10, "the entry's name has one digit");
 
 static void build_entry(uint8_t *entry, uint32_t place)
@@ -158,7 +184,7 @@ static void build_entry(uint8_t *entry, uint32_t place)
     put(entry + ENTRY_IRQ, bus_line(place), 4);
 }
 
-void acpi_build(uint8_t to[ACPI_SIZE], uint64_t base, uint32_t cpus)
+void acpi_build(uint8_t to[ACPI_SIZE], uint64_t base, uint32_t cpus, uint32_t has_pci)
 {
     /* Name (\_S5, Package () {5, 5, 0, 0}) */
     static const uint8_t s5[S5_BYTES] = {
@@ -194,5 +220,9 @@ void acpi_build(uint8_t to[ACPI_SIZE], uint64_t base, uint32_t cpus)
     for (uint32_t i = 0; i < BUS_DEVICES; i++) {
         build_entry(to + DSDT + HEADER + S5_BYTES + i * ENTRY_BYTES, i);
     }
-    header(to + DSDT, "DSDT", DSDT_LENGTH, 2);
+    if (has_pci) {
+        memcpy(to + DSDT + DSDT_FIXED, pci_entry, PCI_BYTES);
+        to[DSDT + DSDT_FIXED + PCI_BYTES - 1] = PASSED_LINE;
+    }
+    header(to + DSDT, "DSDT", DSDT_LENGTH(has_pci), 2);
 }

@@ -16,8 +16,8 @@
 
 #define ACPI_ROOT_BYTES 36u
 
-/* Writes the tables of a guest with so many virtual CPUs, 1 to MAX_CPUS, at `to`, which becomes guest-physical `base`. The root
- * pointer is at its beginning. */
-void acpi_build(uint8_t to[ACPI_SIZE], uint64_t base, uint32_t cpus);
+/* Writes the tables of a guest with so many virtual CPUs, 1 to MAX_CPUS, and with a PCI bus or without, at `to`, which becomes
+ * guest-physical `base`. The root pointer is at its beginning. */
+void acpi_build(uint8_t to[ACPI_SIZE], uint64_t base, uint32_t cpus, uint32_t has_pci);
 
 #endif

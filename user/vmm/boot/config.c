@@ -1,5 +1,6 @@
 /* Reading the description's part for this monitor. Arguments: memory (bytes, with K M G), cmdline, epoch, paravirtual (names of
- * features), count_exits (1: they are told), disk (the process that drives it), disk_size, network (the process that drives it); files: kernel, initrd, or firmware; grants: a
+ * features), count_exits (1: they are told), disk (the process that drives it), disk_size, network (the process that drives it), pci (the
+ * bus process that gives it a device), bar (by which base address register the guest sees it); files: kernel, initrd, or firmware; grants: a
  * machine and a notification for each virtual CPU, one console, and what the links to those processes take; a thread for each
  * virtual CPU but the first. */
 #include "boot/config.h"
@@ -67,7 +68,7 @@ static uint64_t own_bit(const struct config *config, const char *notification)
 
 static void read_cpus(struct config *config)
 {
-    const char *wake = config->disk[0] == 0 && config->network[0] == 0 ? "input" : config->name;
+    const char *wake = config->disk[0] == 0 && config->network[0] == 0 && config->pci[0] == 0 ? "input" : config->name;
     char key[CONFIG_TEXT];
     format(key, sizeof key, "notification.%s", wake);
     machine.cpu[0].slot = env_slot("vm.guest");
@@ -92,6 +93,10 @@ const char *config_read(struct config *config)
     if (env_arg("network", config->network, sizeof config->network) < 0) {
         config->network[0] = 0;
     }
+    if (env_arg("pci", config->pci, sizeof config->pci) < 0) {
+        config->pci[0] = 0;
+    }
+    config->bar = (uint32_t)env_arg_u64("bar", 0);
     read_cpus(config);
     if (machine.cpu[0].wake == NO_SLOT) {
         return "this process has no notification to hear of its console, disk and network by";

@@ -14,6 +14,8 @@ struct config {
     uint32_t threads[MAX_CPUS]; /* the thread of each but the first */
     char disk[CONFIG_NAME];     /* process that drives the guest's disk; empty: it has none */
     char network[CONFIG_NAME];  /* process that drives its network; empty: it has none */
+    char pci[CONFIG_NAME];      /* bus process that gives it a PCI device; empty: it has none */
+    uint32_t bar;               /* base address register of the device's registers */
     uint64_t disk_size;         /* bytes of it that the guest gets */
     uint32_t counts;            /* 1: tell how often the guest exited, when its run ends */
     uint64_t memory;            /* guest memory, bytes */

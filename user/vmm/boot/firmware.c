@@ -47,7 +47,7 @@ void firmware_place(const struct load_request *r)
 {
     uint64_t low = r->firmware_size < LOW_MOST ? r->firmware_size : LOW_MOST;
     memcpy(r->memory + MEMORY_HIGH - low, r->firmware + r->firmware_size - low, low);
-    acpi_build(r->memory + tables_at(r), tables_at(r), r->cpus);
+    acpi_build(r->memory + tables_at(r), tables_at(r), r->cpus, r->has_pci);
 }
 
 static void put_range(uint8_t *to, uint64_t from, uint64_t bytes, uint32_t type)

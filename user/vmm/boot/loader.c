@@ -164,7 +164,7 @@ void loader_place(const struct load_request *r, struct load_result *result)
     for (uint32_t i = 0; i < MEMORY_RANGES; i++) {
         add_range(zero_page, &range[i]);
     }
-    acpi_build(m + ACPI_BASE, ACPI_BASE, r->cpus);
+    acpi_build(m + ACPI_BASE, ACPI_BASE, r->cpus, r->has_pci);
 
     build_page_tables(m);
     put(m + MEMORY_GDT + 0x10, 0x00af9b000000fffful, 8); /* 64-bit code */

@@ -16,7 +16,8 @@ struct load_request {
     const uint8_t *initrd; /* may be null */
     uint64_t initrd_size;
     const char *command_line;
-    uint32_t cpus; /* virtual CPUs */
+    uint32_t cpus;    /* virtual CPUs */
+    uint32_t has_pci; /* 1: it has a PCI bus */
 };
 
 enum start_kind {

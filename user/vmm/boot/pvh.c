@@ -190,6 +190,6 @@ void pvh_place(const struct load_request *r, struct load_result *result)
     }
     memcpy(r->memory + MEMORY_COMMAND_LINE, r->command_line, strlen(r->command_line) + 1);
     place_start(r);
-    acpi_build(r->memory + ACPI_BASE, ACPI_BASE, r->cpus);
+    acpi_build(r->memory + ACPI_BASE, ACPI_BASE, r->cpus, r->has_pci);
     *result = (struct load_result){.kind = START_32, .entry = entry_of(r), .argument = MEMORY_START};
 }

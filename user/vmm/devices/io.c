@@ -6,6 +6,7 @@
 #include "cpu/decode.h"
 #include "cpu/vcpu.h"
 #include "guest.h"
+#include "pci/config.h"
 
 #define UART_PORT 0x3f8u
 #define SYSTEM_CONTROL_PORT 0x92u
@@ -18,7 +19,7 @@
 /* Elements of a repeated string instruction that one exit does; the rest exits again. */
 #define STRING_PIECE 512u
 
-void io_reset(uint64_t epoch)
+void io_reset(uint64_t epoch, uint32_t bar)
 {
     pic_init(&machine.pic);
     ioapic_init(&machine.ioapic);
@@ -26,6 +27,7 @@ void io_reset(uint64_t epoch)
     rtc_init(&machine.rtc, epoch);
     uart_init(&machine.uart);
     bus_reset();
+    pci_reset(bar);
     machine.pm1_status = 0;
     machine.pm1_enable = 0;
     machine.pm1_control = 1; /* ACPI mode */
@@ -163,8 +165,7 @@ static void write_byte(uint32_t port, uint32_t value)
     }
 }
 
-/* Is the port the first of a PCI configuration mechanism? Those are absent as a whole: a wide access must not reach
- * the byte-wide reset register among them. */
+/* Is the port one of the PCI configuration mechanism? A wide access must not reach the byte-wide reset register among them. */
 static uint32_t is_pci(uint32_t port)
 {
     return port >= 0xcf8 && port <= 0xcff;
@@ -176,8 +177,8 @@ uint32_t io_read(uint32_t port, uint32_t size)
     if (port == FW_CFG_DATA && size == 1) {
         return fw_cfg_read(&machine.fw_cfg);
     }
-    if (size > 1 && is_pci(port)) {
-        return 0xffffffffu >> (32 - 8 * size);
+    if (is_pci(port) && (size > 1 || port >= PCI_PORT_DATA)) {
+        return pci_port_read(port, size);
     }
     for (uint32_t i = 0; i < size; i++) {
         value |= (read_byte((port + i) & 0xffff) & 0xff) << (8 * i);
@@ -191,7 +192,8 @@ void io_write(uint32_t port, uint32_t size, uint32_t value)
         fw_cfg_select(&machine.fw_cfg, value);
         return;
     }
-    if (size > 1 && is_pci(port)) {
+    if (is_pci(port) && (size > 1 || port >= PCI_PORT_DATA)) {
+        pci_port_write(port, size, value);
         return;
     }
     for (uint32_t i = 0; i < size; i++) {

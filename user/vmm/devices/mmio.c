@@ -8,6 +8,8 @@
 #include "cpu/vcpu.h"
 #include "guest.h"
 #include "machine.h"
+#include "pci/config.h"
+#include "pci/passed.h"
 
 /* The bytes of the instruction that exited: from the processor if it reports them, else from guest memory. */
 static uint32_t fetch(volatile const uint64_t *vcpu, uint8_t code[DECODE_MAX])
@@ -33,11 +35,13 @@ static uint32_t is_ioapic(uint64_t address)
 }
 
 /* Devices, under the lock. */
-static uint64_t read_shared(struct cpu *cpu, uint64_t address)
+static uint64_t read_shared(struct cpu *cpu, uint64_t address, uint32_t bytes)
 {
-    uint64_t value = ~0ul;
+    uint64_t value = ~0ul, offset = 0;
     machine_lock(cpu);
-    if (bus_has(address)) {
+    if (pci_has(address, bytes, &offset)) {
+        value = passed_read(offset, bytes);
+    } else if (bus_has(address)) {
         value = bus_read(address);
     } else if (is_ioapic(address)) {
         value = ioapic_read(&machine.ioapic, (uint32_t)(address - IOAPIC_ADDRESS));
@@ -46,29 +50,32 @@ static uint64_t read_shared(struct cpu *cpu, uint64_t address)
     return value;
 }
 
-static void write_shared(struct cpu *cpu, uint64_t address, uint32_t value)
+static void write_shared(struct cpu *cpu, uint64_t address, uint32_t bytes, uint64_t value)
 {
+    uint64_t offset = 0;
     machine_lock(cpu);
-    if (bus_has(address)) {
-        bus_write(address, value);
+    if (pci_has(address, bytes, &offset)) {
+        passed_write(offset, bytes, value);
+    } else if (bus_has(address)) {
+        bus_write(address, (uint32_t)value);
     } else if (is_ioapic(address)) {
-        ioapic_write(&machine.ioapic, (uint32_t)(address - IOAPIC_ADDRESS), value);
+        ioapic_write(&machine.ioapic, (uint32_t)(address - IOAPIC_ADDRESS), (uint32_t)value);
     }
     machine_unlock(cpu);
 }
 
-static uint64_t read_bus(struct cpu *cpu, uint64_t address)
+static uint64_t read_bus(struct cpu *cpu, uint64_t address, uint32_t bytes)
 {
     if (is_lapic(address) && lapic_in_memory(&cpu->lapic)) {
         return lapic_read(&cpu->lapic, (uint32_t)(address - LAPIC_ADDRESS), clock_now()) >> (address % 4 * 8);
     }
-    return read_shared(cpu, address);
+    return read_shared(cpu, address, bytes);
 }
 
-static void write_bus(struct cpu *cpu, uint64_t address, uint64_t value)
+static void write_bus(struct cpu *cpu, uint64_t address, uint32_t bytes, uint64_t value)
 {
     if (is_lapic(address) == 0 || lapic_in_memory(&cpu->lapic) == 0) {
-        write_shared(cpu, address, (uint32_t)value);
+        write_shared(cpu, address, bytes, value);
     } else if (address % 16 == 0) {
         lapic_write(&cpu->lapic, (uint32_t)(address - LAPIC_ADDRESS), (uint32_t)value, clock_now());
         ipi_follow(cpu);
@@ -139,11 +146,11 @@ const char *mmio_exit(struct cpu *cpu)
         return "the guest reached for memory it does not have, by an instruction the monitor does not emulate";
     }
     if (d.combine != DECODE_MOVE) {
-        write_bus(cpu, address, combine(vcpu, &d, read_bus(cpu, address)));
+        write_bus(cpu, address, d.size, combine(vcpu, &d, read_bus(cpu, address, d.size)));
     } else if (d.write) {
-        write_bus(cpu, address, operand(vcpu, &d));
+        write_bus(cpu, address, d.size, operand(vcpu, &d));
     } else {
-        set_operand(vcpu, &d, read_bus(cpu, address));
+        set_operand(vcpu, &d, read_bus(cpu, address, d.size));
     }
     vcpu[VCPU_EXIT_NEXT_RIP] = 0;
     vcpu_skip(vcpu, d.length);

@@ -68,6 +68,16 @@ void pic_set_line(struct pic *pic, uint32_t line, uint32_t level)
     update(pic);
 }
 
+uint32_t pic_is_serving(const struct pic *pic, uint32_t line)
+{
+    return pic->chip[line >> 3].isr >> (line & 7) & 1;
+}
+
+uint32_t pic_is_masked(const struct pic *pic, uint32_t line)
+{
+    return pic->chip[line >> 3].imr >> (line & 7) & 1;
+}
+
 void pic_pulse(struct pic *pic, uint32_t line)
 {
     struct pic_chip *chip = &pic->chip[line >> 3];

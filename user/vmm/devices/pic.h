@@ -32,6 +32,9 @@ struct pic {
 void pic_init(struct pic *pic);
 /* Drives input `line` 0..15 to `level` 0 or 1. */
 void pic_set_line(struct pic *pic, uint32_t line, uint32_t level);
+/* Whether an interrupt of the line was acknowledged and not ended; whether the line is masked. */
+uint32_t pic_is_serving(const struct pic *pic, uint32_t line);
+uint32_t pic_is_masked(const struct pic *pic, uint32_t line);
 /* A short pulse, for edge-triggered sources such as the timer. */
 void pic_pulse(struct pic *pic, uint32_t line);
 /* The CPU's interrupt acknowledge: the vector. Requires output = 1. */

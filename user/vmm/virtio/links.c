@@ -3,25 +3,31 @@
 
 #include "ashlar/domain.h"
 #include "ethernet_protocol.h"
+#include "pci/passed.h"
+#include "pci_protocol.h"
 #include "sata_protocol.h"
 #include "virtio/disk.h"
 #include "virtio/network.h"
 
-static uint32_t have_disk, have_network;
+static uint32_t are_connected, have_disk, have_network;
 
 void links_connect(const char *disk, uint64_t disk_limit, const char *network)
 {
     have_disk = disk[0] != 0;
     have_network = network[0] != 0;
-    if (have_disk || have_network) {
-        domain_start();
-    }
+    are_connected = 1;
+    domain_start();
     if (have_disk) {
         disk_connect(disk, disk_limit);
     }
     if (have_network) {
         network_connect(network);
     }
+}
+
+uint32_t links_exist(void)
+{
+    return are_connected;
 }
 
 uint32_t links_have_disk(void)
@@ -36,7 +42,7 @@ uint32_t links_have_network(void)
 
 void links_flush(void)
 {
-    if (have_disk || have_network) {
+    if (are_connected) {
         domain_flush();
     }
 }
@@ -45,17 +51,24 @@ void links_receive(uint64_t bits)
 {
     struct mail_set set = {{0}};
     uint32_t mailbox;
-    if (have_disk == 0 && have_network == 0) {
+    if (are_connected == 0) {
         return;
     }
     set.mask[SATA_NUMBER] = ~0ul;
     set.mask[ETHERNET_NUMBER] = ~0ul;
+    set.mask[PCI_NUMBER] = ~0ul;
     mailbox = domain_poll(&set, bits);
     while (mailbox != DOMAIN_TIMEOUT) {
-        if (mailbox >> 8 == SATA_NUMBER) {
+        switch (mailbox >> 8) {
+        case SATA_NUMBER:
             disk_receive(mailbox);
-        } else {
+            break;
+        case ETHERNET_NUMBER:
             network_receive(mailbox);
+            break;
+        default:
+            passed_receive(mailbox);
+            break;
         }
         mailbox = domain_poll(&set, 0);
     }
@@ -65,7 +78,7 @@ void links_receive(uint64_t bits)
 
 uint64_t links_deadline(void)
 {
-    uint64_t next = have_disk || have_network ? domain_poll_at() : LINKS_NEVER;
+    uint64_t next = are_connected ? domain_poll_at() : LINKS_NEVER;
     next = disk_deadline() < next ? disk_deadline() : next;
     return network_deadline() < next ? network_deadline() : next;
 }
