@@ -178,6 +178,11 @@ diagnostics::codes! {
         "`disk_image` is what a guest's disk holds when the emulated machine's disk is made: `debian` or `grub`, which the tool makes, or \
          the path of a file of whole sectors of 512 bytes, no larger than the guest's disk or its part of one. Where the guest starts by a \
          firmware, the first sector ends with the mark 0xAA55."
+    PassedDevice "ASH-S050" "a PCI device that a guest cannot be given"
+        "A guest with `pci` drives a PCI device itself. Nothing but an IOMMU keeps such a device from all memory, so the machine's file must \
+         say that there is one (`iommu = \"vt-d\"`), and the device must be alone in what the IOMMU tells apart: of a device with several \
+         functions nobody else may drive one. The guest has one window of registers, of memory, with the device's `function`, and the \
+         interrupt of that function signals the notification of the guest's name, by which its console's input comes too."
 }
 
 #[cfg(test)]

@@ -36,6 +36,9 @@ fn link_frames(link: &GuestLink) -> u64 {
     }
 }
 
+/// The link of a guest with a PCI device to the bus, with what comes unawaited and the tables that reach it.
+const BUS_LINK_FRAMES: u64 = 6 + 9 + 4;
+
 /// For messages that come unawaited, of each link of a process that serves several clients.
 const SERVED_LINK_FRAMES: u64 = 16;
 
@@ -151,13 +154,15 @@ fn need(description: &Description, process: &Process, files: &Files, assets: &As
         .vm
         .as_ref()
         .map_or(0, |vm| vm.memory.as_ref().map_or(0, |memory| guest_frames(memory.value, vm.num_cpus())));
+    let device = process.vm.as_ref().filter(|vm| vm.pci.is_some()).and_then(|vm| vm.memory.as_ref());
+    let device = device.map_or(0, |memory| device_frames(memory.value));
     let ends = description.guest_links().filter(|link| {
         let ends = [&link.guest.name.value, &link.driver.value];
         ends.contains(&&process.name.value)
     });
     let kept = if process.serves.is_some() { SERVED_LINK_FRAMES } else { 0 };
     let links: u64 = ends.map(|link| link_frames(&link) + kept).sum();
-    frames + threads + tables.count() + guest + links
+    frames + threads + tables.count() + guest + device + links
 }
 
 /// The guest's memory, the page tables through which its monitor sees it, and of each virtual CPU the nested tables; of the others
@@ -166,6 +171,12 @@ fn guest_frames(memory: u64, cpus: u64) -> u64 {
     // A table maps 2 MiB, a directory 1 GiB; each may begin and end inside one. Two pointer tables.
     let tables = memory.div_ceil(2 * MIB) + 1 + memory.div_ceil(GIB) + 1 + 1;
     pages(memory) + (1 + cpus) * tables + cpus * VM_FRAMES + (cpus - 1) * THREAD_FRAMES
+}
+
+/// The tables by which a guest's PCI device reaches its memory, in up to four levels, those by which its monitor reaches the device, and
+/// the link to the bus.
+fn device_frames(memory: u64) -> u64 {
+    memory.div_ceil(2 * MIB) + 1 + memory.div_ceil(GIB) + 1 + 2 + 3 + BUS_LINK_FRAMES
 }
 
 /// The guest's copy of its firmware at the end of the first 4 GiB, with a directory and a table in the monitor's page tables and in

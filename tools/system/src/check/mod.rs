@@ -12,6 +12,7 @@ mod names;
 mod network;
 mod owner;
 mod partitions;
+mod passed_device;
 mod processor;
 pub(crate) mod reservation;
 mod virtual_cpus;
@@ -51,5 +52,6 @@ pub fn check(
     if let Some(machine) = machine {
         machine::check(machine, report);
         owner::check(description, machine, report);
+        passed_device::check(description, machine, report);
     }
 }

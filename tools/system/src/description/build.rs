@@ -38,6 +38,7 @@ pub fn build(document: &Document, name: &str) -> Description {
         consoles: document.tables_of("console").map(console).collect(),
     };
     super::guest_links::link(&mut description);
+    super::passed_device::link(&mut description);
     description
 }
 
@@ -102,6 +103,7 @@ fn vm(table: &TableData) -> Vm {
         initrd: table.text("initrd").cloned(),
         firmware: table.text("firmware").cloned(),
         disk_image: table.text("disk_image").cloned(),
+        pci: table.text("pci").cloned(),
         more_cpus: table.numbers("cpus").iter().skip(1).cloned().collect(),
         paravirtual: table.has("paravirtual").then(|| table.names("paravirtual").to_vec()),
         cmdline: table.text("cmdline").map_or_else(|| DEFAULT_COMMAND_LINE.to_string(), |text| text.value.clone()),

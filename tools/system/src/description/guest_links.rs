@@ -97,17 +97,22 @@ pub fn link(description: &mut Description) {
             to: Some(at(&driver.value)),
             read_only: false,
         });
-        hear_input(description, &at(&guest.value));
-        // Its other virtual CPUs wake the first one by it.
-        let vm = description.process(&guest.value).and_then(|process| process.vm.as_ref());
-        if vm.is_some_and(|vm| vm.num_cpus() > 1) {
-            notify(description, &at(&guest.value), &at(&guest.value));
-        }
+        hear(description, &at(&guest.value));
+    }
+}
+
+/// The monitor of `guest` waits for everything by the notification of its name: its other virtual CPUs wake the first one by it, and
+/// its console's input comes there.
+pub(super) fn hear(description: &mut Description, guest: &Name) {
+    hear_input(description, guest);
+    let vm = description.process(&guest.value).and_then(|process| process.vm.as_ref());
+    if vm.is_some_and(|vm| vm.num_cpus() > 1) {
+        notify(description, guest, guest);
     }
 }
 
 /// Lets `signaller` signal the notification of the waiter's name.
-fn notify(description: &mut Description, waiter: &Name, signaller: &Name) {
+pub(super) fn notify(description: &mut Description, waiter: &Name, signaller: &Name) {
     match description.notifications.iter_mut().find(|object| object.name.value == waiter.value) {
         Some(object) if object.signallers.iter().any(|name| name.value == signaller.value) => {}
         Some(object) => object.signallers.push(signaller.clone()),

@@ -15,6 +15,8 @@ pub struct Machine {
     /// The part of the memory that begins at address 0.
     pub low_memory: u64,
     pub virtualization: bool,
+    /// It has an IOMMU.
+    pub iommu: bool,
     /// Names of mitigations that its processors have.
     pub mitigations: Vec<Name>,
     pub emulator: Option<Emulator>,
@@ -82,6 +84,7 @@ pub fn build(document: &Document, name: &str) -> Machine {
         low_memory,
         memory,
         virtualization: table.and_then(|table| table.text("virtualization")).is_some_and(|text| text.value != "none"),
+        iommu: table.and_then(|table| table.text("iommu")).is_some_and(|text| text.value != "none"),
         mitigations: table.map_or_else(Vec::new, |table| table.names("mitigations").to_vec()),
         emulator: document.tables_of("emulator").next().and_then(emulator),
         devices: document.tables_of("device").map(device).collect(),

@@ -5,6 +5,7 @@ mod build;
 pub mod guest_links;
 pub mod machine;
 pub mod network;
+pub mod passed_device;
 
 pub use build::build;
 pub use machine::Machine;
@@ -140,6 +141,8 @@ pub struct Vm {
     pub cmdline: String,
     /// The CPU of each virtual CPU but the first, whose is the process's.
     pub more_cpus: Vec<Spanned<u64>>,
+    /// The bus process that gives it a PCI device.
+    pub pci: Option<Name>,
     /// The features that it sees; none: all.
     pub paravirtual: Option<Vec<Name>>,
 }

@@ -25,6 +25,12 @@ const MACHINE: TableSpec = TableSpec {
             "The part of the memory that begins at address 0; the rest lies above 4 GiB.",
         ),
         optional("mitigations", Kind::Texts, "none", "Those of `verw`, `ibpb`, `stibp` that its CPUs have."),
+        optional(
+            "iommu",
+            Kind::Choice(&["vt-d", "amd-vi", "none"]),
+            "\"none\"",
+            "The IOMMU that it surely has. Without this key the kernel uses one that it finds; a guest is given a PCI device only where the key says that there is one.",
+        ),
         optional("virtualization", Kind::Choice(&["svm", "vmx", "none"]), "\"none\"", "How its CPUs run guests."),
     ]],
 };

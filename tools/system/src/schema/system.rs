@@ -304,6 +304,16 @@ const VM: TableSpec = TableSpec {
                  it need not measure; `end-of-interrupt`, by a word of its memory; `x2apic`, the registers of its local interrupt \
                  controller as model-specific ones. Without any it does not learn of KVM.",
             ),
+            optional(
+                "pci",
+                Kind::Name(Object::Process),
+                "none",
+                "The bus process, such as one that runs `pci_bus`, that gives it a PCI device, which the guest drives itself \
+                 (pass-through). `devices` names the device's registers, one window of memory whose size is a power of two, and the \
+                 interrupt with the same `function` signals the notification of the guest's name. Behind the machine's `iommu`, which \
+                 there must be, the device reaches the guest's memory and nothing else. `dma`, share, notifications, console input and \
+                 the arguments that both ends need are made.",
+            ),
             optional("cmdline", Kind::Text, "\"console=ttyS0\"", "The guest kernel's command line."),
             optional("monitor", Kind::Name(Object::Program), "\"vmm\"", "The program that monitors it."),
         ],
