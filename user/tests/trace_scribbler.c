@@ -31,7 +31,8 @@ int main(void)
     expect("to offer the counts", sys_share_offer(env_slot("share.out"), (uint64_t)trace), ERR_BAD_ADDRESS);
     expect("to offer a ring", sys_share_offer(env_slot("share.out"), last), ERR_BAD_ADDRESS);
     expect("to map over it", sys_mem_map((uint64_t)trace, 1, PROT_READ | PROT_WRITE), ERR_ALREADY_MAPPED);
-    expect("to let a device have it", sys_dma_address(env_slot("dma.memory"), last, DMA_PHYSICAL, &address), ERR_BAD_ADDRESS);
+    expect("to let a device have it", sys_dma_address(env_slot("dma.memory"), last, DMA_PHYSICAL, &address),
+           ERR_BAD_ADDRESS);
     print("SCRIBBLER was refused, and writes\n");
     *(volatile uint64_t *)last = 1;
     print("SCRIBBLER FAILED: it wrote\n");

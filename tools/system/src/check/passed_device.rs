@@ -159,7 +159,7 @@ impl<'a> Checker<'a> {
                 "`{}` of `{}` and `{}` of `{}` are functions of one PCI device, which no IOMMU keeps apart",
                 name.value, self.guest.name.value, other.name.value, owner.name.value
             );
-            let remedy = "give the guest a device of which nobody else drives a function";
+            let remedy = "give the guest a device of which no process drives another function";
             let fault = Diagnostic::new(Code::PassedDevice, message, remedy)
                 .at(&self.description.source, &name.span, "given to a guest")
                 .at(&self.machine.source, &beside.span, "the other function");
