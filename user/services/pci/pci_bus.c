@@ -8,8 +8,10 @@
  * Arguments: `driver`, the driver's process; `vendor`, `device`, what to look for, from bus `first_bus` on (default 0), or with a
  * page `address`, which device it is of (bus << 8 | device << 3 | function, default 0); `bar`
  * and `window`, which base address register to set and where; `line`, of the interrupt; `messages`, 0 to keep the line of a device
- * that could interrupt by messages; `reset`, 1 to reset the device before a driver gets it; `dma_pages` for the driver's
- * descriptors (default 4); `kills`, how often to end the driver
+ * that could interrupt by messages; `message_table`, the device of the description that is the page of its table of messages, in the
+ * base address register `message_bar` (default `bar`), whose own place is then `message_window`, from `message_offset` there on
+ * (default 0); `reset`, 1 to reset the device before a driver gets it; `dma_pages` for the driver's descriptors (default 4);
+ * `kills`, how often to end the driver
  * (default 0): `kill_after_us` after it has taken the device and a random time of up to `kill_random_us` more (by `seed`, default
  * the clock), or, with `kill_step_us`, its n-th life n such steps after its beginning, so
  * that it dies wherever it can. A console takes commands: probe, remove, suspend, resume, error, unplug, kill. Where the
@@ -74,16 +76,12 @@ static int find_device(uint32_t id)
 }
 
 /* A register of 64 bits has its upper half in the next one. */
-static void set_window(void)
+static void set_bar(uint32_t number, uint32_t window)
 {
-    uint32_t bar = CONFIG_BAR + 4u * (uint32_t)env_arg_u64("bar", 0);
+    uint32_t bar = CONFIG_BAR + 4u * number;
     uint32_t is_long = (config_read(address, bar) & BAR_KIND) == BAR_LONG;
 
-    if (slot.express != 0) {
-        slot_open(&slot, (uint32_t)env_arg_u64("window", 0));
-    }
-    command(COMMAND_LINE_OFF);
-    config_write(address, bar, (uint32_t)env_arg_u64("window", 0));
+    config_write(address, bar, window);
     if (is_long) {
         config_write(address, bar + 4u, 0);
     }
@@ -95,6 +93,23 @@ static void read_policy(void)
     const char *value = env_text_find((const char *)ENV_VADDR, "restart.", driver, &length);
 
     has_policy = value != 0 && restart_parse(&policy, value, length);
+}
+
+/* The table of messages has a place of its own where another register names it. */
+static void set_window(void)
+{
+    uint32_t bar = (uint32_t)env_arg_u64("bar", 0);
+    uint32_t window = (uint32_t)env_arg_u64("window", 0);
+    uint32_t message_bar = (uint32_t)env_arg_u64("message_bar", bar);
+
+    if (slot.express != 0) {
+        slot_open(&slot, window);
+    }
+    command(COMMAND_LINE_OFF);
+    set_bar(bar, window);
+    if (message_bar != bar) {
+        set_bar(message_bar, (uint32_t)env_arg_u64("message_window", 0));
+    }
 }
 
 static void use_message_table(void)
@@ -109,7 +124,7 @@ static void use_message_table(void)
     if (env_slot(key) == NO_SLOT) {
         panic("the description gives this process no %s\n", key);
     }
-    message_use_table(address, env_slot(key), (uint32_t)env_arg_u64("bar", 0),
+    message_use_table(address, env_slot(key), (uint32_t)env_arg_u64("message_bar", env_arg_u64("bar", 0)),
                       (uint32_t)env_arg_u64("message_offset", 0));
 }
 
@@ -176,7 +191,8 @@ static void enable(void)
     uint32_t sends = message_set_up(address, message_slot);
 
     if (sends != sends_messages) {
-        print("BUS its interrupts are %s\n", sends ? "messages" : "those of its line");
+        const char *how = sends == 0 ? "those of its line" : message_table != 0 ? "messages of its table" : "messages";
+        print("BUS its interrupts are %s\n", how);
     }
     sends_messages = sends;
     command(COMMAND_MEMORY | COMMAND_MASTER);

@@ -1,7 +1,8 @@
 /* Message-signalled interrupts: a device that has one of the two capabilities writes the message that the kernel tells instead of
  * raising its line. One message a device; of a capability with several, the others stay off. With the second one, MSI-X, the message
  * stands in a table among the device's registers. The page of the table belongs to the bus process alone: who can write it says
- * which interrupts the device causes. Facts from "PCI Local Bus Specification 3.0", 6.8. */
+ * which interrupts the device causes. Of a device with both the table is used if this process was given it. Facts from "PCI Local
+ * Bus Specification 3.0", 6.8. */
 #ifndef ASHLAR_PCI_MESSAGE_H
 #define ASHLAR_PCI_MESSAGE_H
 
@@ -73,7 +74,7 @@ static inline uint32_t message_set_up(uint32_t where, uint32_t slot)
     if (slot == NO_SLOT || sys_irq_message(slot, &address, &data) != STATUS_OK) {
         return 0;
     }
-    if (at == 0) {
+    if (at == 0 || message_table != 0) {
         return message_set_up_table(where, address, data);
     }
     uint32_t control = config_read(where, at) >> 16;
