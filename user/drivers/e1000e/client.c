@@ -3,13 +3,14 @@
 
 #define FRAME_MOST 1518u
 #define PAGE 4096u
+#define CHECKSUMS 7u /* that can be inserted: all of the protocol's */
 
 enum client client;
 
 static void open_client(uint32_t has_device)
 {
     if (has_device && dma_size(ETHERNET_NUMBER) >= PAGE) {
-        struct ethernet_open_ok body = {{0}, 0};
+        struct ethernet_open_ok body = {{0}, CHECKSUMS};
         for (uint32_t i = 0; i < 6u; i = i + 1u) {
             body.address[i] = address[i];
         }
@@ -57,14 +58,13 @@ static uint32_t safe_buffer(uint32_t buffer)
 
 static void transmit(void)
 {
-    struct request *request = &transmits.request[transmits.came % NUM_SLOT];
     uint32_t length = MAIL(ethernet_transmit)->length;
-    uint32_t is_good = length >= FRAME_LEAST && length <= FRAME_MOST && MAIL(ethernet_transmit)->offload == 0u;
+    struct request request = {COOKIE(), safe_buffer(MAIL(ethernet_transmit)->buffer), length, 0, {0, 0, 0}};
+    uint32_t is_good =
+        length >= FRAME_LEAST && length <= FRAME_MOST && prepare_checksums(&request, MAIL(ethernet_transmit)->offload);
 
     if (client == OPEN && is_good && transmits.came - transmits.done < NUM_SLOT) {
-        request->cookie = COOKIE();
-        request->buffer = safe_buffer(MAIL(ethernet_transmit)->buffer);
-        request->length = length;
+        transmits.request[transmits.came % NUM_SLOT] = request;
         transmits.came = transmits.came + 1u;
         give_transmits();
     } else {

@@ -1,5 +1,5 @@
-/* The parts of the driver: the device as a whole (device.c), descriptors and requests (rings.c), the client (client.c), the
- * bus (e1000e.c). */
+/* The parts of the driver: the device as a whole (device.c), descriptors and requests (rings.c), where checksums go (checksum.c),
+ * the client (client.c), the bus (e1000e.c). */
 #ifndef E1000E_H
 #define E1000E_H
 
@@ -26,10 +26,20 @@ enum { DONE, DROPPED, WIRE_ERROR, NO_DEVICE };
 /* Reasons to refuse. */
 enum { REASON_HARDWARE = 1, REASON_MEMORY = 2, REASON_NO_DEVICE = 3 };
 
+/* Where the headers of a frame stand that checksums are inserted in: the first words of a context descriptor, and its commands.
+ * What inserts none has zeros. */
+struct context {
+    uint32_t ip;
+    uint32_t transport;
+    uint32_t commands;
+};
+
 struct request {
     uint64_t cookie;
     uint32_t buffer;
     uint32_t length;
+    uint32_t inserts; /* TX_INSERT_* */
+    struct context context;
 };
 
 /* Counts of requests ever: those that came, those given to the device, those done. Entries done .. came are open. */
@@ -82,6 +92,13 @@ void drop_transmits(uint8_t status);
 
 /* Every receive buffer goes back. Only for a client that closes, or has lost its device. */
 void return_receives(void);
+
+/* ---- checksum.c ---- */
+
+/* Makes the frame of a request ready for the checksums that `offload` of the protocol asks for. Returns 0 if there is no place
+ * for them: then it is no whole packet of IPv4, TCP or UDP. Requires: buffer and length of the request are good, and nothing of it
+ * says yet that something is inserted. */
+uint32_t prepare_checksums(struct request *request, uint32_t offload);
 
 /* ---- client.c ---- */
 extern enum client client;

@@ -1,5 +1,6 @@
 /* Registers and descriptors of the Intel 82574L, which QEMU's `e1000e` is, as its data sheet names them ("Intel 82574 GbE Controller
- * Family Datasheet", chapters 7 and 10). All registers are 32 bits wide. Descriptors are the legacy ones, of 16 bytes. */
+ * Family Datasheet", chapters 7 and 10). All registers are 32 bits wide. Descriptors have 16 bytes: the legacy ones for frames to come, for those to send
+ * the extended ones, which say where in the frame checksums go. */
 #ifndef E1000E_REGISTERS_H
 #define E1000E_REGISTERS_H
 
@@ -10,6 +11,8 @@
 #define ITR 0x00c4u
 #define IMS 0x00d0u
 #define IMC 0x00d8u
+#define IVAR 0x00e4u  /* which entry of the table of messages tells which causes */
+#define EITR0 0x00e8u /* what ITR is, for the table's first entry */
 #define RCTL 0x0100u
 #define TCTL 0x0400u
 #define TIPG 0x0410u
@@ -44,12 +47,16 @@
 #define STATUS_MASTER 0x00080000u /* accesses to memory are allowed, or still under way */
 #define EECD_READ 0x00000200u     /* the address was read after reset */
 
-#define INT_TXDW 0x00000001u /* a transmit descriptor was written back */
-#define INT_LSC 0x00000004u  /* the link has changed */
-#define INT_RXO 0x00000040u  /* no receive descriptor, or the FIFO ran over */
-#define INT_RXT0 0x00000080u /* a frame has come */
+#define INT_TXDW 0x00000001u  /* a transmit descriptor was written back */
+#define INT_LSC 0x00000004u   /* the link has changed */
+#define INT_RXO 0x00000040u   /* no receive descriptor, or the FIFO ran over */
+#define INT_RXT0 0x00000080u  /* a frame has come */
+#define INT_RX 0x00100000u    /* a frame has come: in place of RXT0 where the device has a table of messages */
+#define INT_TX 0x00400000u    /* ... TXDW */
+#define INT_OTHER 0x01000000u /* ... and all others */
 #define INT_ALL 0xffffffffu
-#define INT_GONE 0xffffffffu /* what is read where no device is */
+#define IVAR_FIRST 0x00080808u /* all causes by the first entry */
+#define INT_GONE 0xffffffffu   /* what is read where no device is */
 
 #define RCTL_EN 0x00000002u
 #define RCTL_ALL 0x00000008u       /* frames to other addresses */
@@ -64,6 +71,8 @@
 #define TXDCTL_WRITE 0x01410000u  /* write back each descriptor; bit 22 must be set */
 #define RXCSUM_IP 0x00000100u
 #define RXCSUM_TCP 0x00000200u /* and UDP */
+#define RFCTL_NO_ACK                                                                                                   \
+    0x00001000u /* no interrupt for an acknowledgement: it would tell of causes that the driver has not asked for */
 #define RAH_VALID 0x80000000u
 #define ITR_INTERVAL 200u /* in 256 ns: an interrupt each 51 us at most */
 
@@ -73,12 +82,19 @@ struct descriptor {
     uint32_t low;
     uint32_t high;
     uint32_t length; /* and, for transmission, commands */
-    uint32_t status;
+    uint32_t status; /* and, for transmission, checksums to insert */
 };
 
+#define TX_DATA                                                                                                        \
+    0x00100000u /* of a frame; without it a context: where, from then on, the headers and their checksums stand */
 #define TX_END 0x01000000u /* of the frame */
 #define TX_CRC 0x02000000u /* append it */
 #define TX_REPORT 0x08000000u
+#define TX_EXTENDED 0x20000000u
+#define TX_CONTEXT_TCP 0x01000000u /* otherwise UDP */
+#define TX_CONTEXT_IP 0x02000000u  /* of version 4 */
+#define TX_INSERT_IP 0x00000100u
+#define TX_INSERT_TCP 0x00000200u /* or UDP's, as the context says */
 #define TX_DONE 0x00000001u
 #define TX_ERRORS 0x00000006u /* too many collisions, or a late one */
 #define RX_LENGTH 0x0000ffffu

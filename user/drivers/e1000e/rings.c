@@ -21,36 +21,81 @@ static void clear_ring(uint32_t ring)
     }
 }
 
-/* Writes the descriptor of the request that is next; the device sees it when the ring's tail is moved. Requires: there is
- * one, and a descriptor is free. The n-th request since the rings were cleared has descriptor n mod 256: `base` below is the
- * number of requests before that. */
-static void give(struct queue *queue, uint32_t ring, uint32_t index, uint32_t command)
+static void write_descriptor(uint32_t ring, uint32_t index, uint64_t physical, uint32_t length, uint32_t status)
 {
-    const struct request *request = &queue->request[queue->given % NUM_SLOT];
     volatile struct descriptor *d = descriptor(ring, index);
-    uint64_t physical = dma_physical(ETHERNET_NUMBER, request->buffer);
 
     d->low = (uint32_t)physical;
     d->high = (uint32_t)(physical >> 32);
-    d->length = command | request->length;
-    d->status = 0;
-    queue->given = queue->given + 1u;
+    d->length = length;
+    d->status = status;
 }
 
-static uint32_t tx_base; /* transmits.given when the ring was cleared */
-static uint32_t rx_base;
+static uint32_t rx_base; /* receives.given when the ring was cleared: the n-th request since has descriptor n mod 256 */
+
+/* Descriptors ever, of transmission: those that the device was given, and those that it is done with. A request has one, or two
+ * where the device must first be told where its checksums go; `context` is what it was told last. */
+static uint32_t tx_tail;
+static uint32_t tx_head;
+static struct context context;
+
+static uint32_t is_context_known(const struct context *needed)
+{
+    return needed->ip == context.ip && needed->transport == context.transport && needed->commands == context.commands;
+}
+
+static void write_context(const struct context *needed)
+{
+    uint64_t places = (uint64_t)needed->transport << 32 | needed->ip;
+
+    write_descriptor(TX_RING, tx_tail % NUM_DESCRIPTOR, places, TX_EXTENDED | needed->commands, 0);
+    context = *needed;
+    tx_tail = tx_tail + 1u;
+}
+
+/* A context stands before the descriptor of a frame, which alone the device writes to when it is done with both. */
+static uint32_t is_context(uint32_t place)
+{
+    return (descriptor(TX_RING, place % NUM_DESCRIPTOR)->length & TX_DATA) == 0u ? 1u : 0u;
+}
+
+/* Writes the descriptors of the request that is next; the device sees them when the ring's tail is moved. Requires: there is
+ * one, and two descriptors are free. */
+static void give_transmit(void)
+{
+    const struct request *request = &transmits.request[transmits.given % NUM_SLOT];
+    uint32_t commands = TX_EXTENDED | TX_DATA | TX_END | TX_CRC | TX_REPORT;
+
+    if (request->inserts != 0u && !is_context_known(&request->context)) {
+        write_context(&request->context);
+    }
+    write_descriptor(TX_RING, tx_tail % NUM_DESCRIPTOR, dma_physical(ETHERNET_NUMBER, request->buffer),
+                     commands | request->length, request->inserts);
+    tx_tail = tx_tail + 1u;
+    transmits.given = transmits.given + 1u;
+}
 
 void give_transmits(void)
 {
     uint32_t begin = transmits.given;
 
-    while (transmits.given != transmits.came && transmits.given - transmits.done < NUM_DESCRIPTOR - 1u) {
-        give(&transmits, TX_RING, (transmits.given - tx_base) % NUM_DESCRIPTOR, TX_END | TX_CRC | TX_REPORT);
+    while (transmits.given != transmits.came && tx_tail - tx_head < NUM_DESCRIPTOR - 2u) {
+        give_transmit();
     }
     if (transmits.given != begin) {
         dma_barrier();
-        write32(TDT, (transmits.given - tx_base) % NUM_DESCRIPTOR);
+        write32(TDT, tx_tail % NUM_DESCRIPTOR);
     }
+}
+
+/* ... of a buffer for a frame. Requires: one descriptor is free. */
+static void give_receive(void)
+{
+    const struct request *request = &receives.request[receives.given % NUM_SLOT];
+
+    write_descriptor(RX_RING, (receives.given - rx_base) % NUM_DESCRIPTOR,
+                     dma_physical(ETHERNET_NUMBER, request->buffer), 0, 0);
+    receives.given = receives.given + 1u;
 }
 
 void give_receives(void)
@@ -58,7 +103,7 @@ void give_receives(void)
     uint32_t begin = receives.given;
 
     while (receives.given != receives.came && receives.given - receives.done < NUM_DESCRIPTOR - 1u) {
-        give(&receives, RX_RING, (receives.given - rx_base) % NUM_DESCRIPTOR, 0);
+        give_receive();
     }
     if (receives.given != begin) {
         dma_barrier();
@@ -80,9 +125,11 @@ void reap_transmits(void)
     uint32_t is_done = 1;
 
     while (is_done && transmits.done != transmits.given) {
-        uint32_t flags = descriptor(TX_RING, (transmits.done - tx_base) % NUM_DESCRIPTOR)->status;
+        uint32_t place = tx_head + is_context(tx_head);
+        uint32_t flags = descriptor(TX_RING, place % NUM_DESCRIPTOR)->status;
         is_done = (flags & TX_DONE) != 0u;
         if (is_done) {
+            tx_head = place + 1u;
             uint8_t status = (flags & TX_ERRORS) == 0u ? DONE : WIRE_ERROR;
             statistics.sent = statistics.sent + (status == DONE ? 1u : 0u);
             statistics.errors = statistics.errors + (status == DONE ? 0u : 1u);
@@ -168,15 +215,19 @@ void return_receives(void)
 /* The order is the data sheet's: the rings before the engines, tails behind them. */
 void start_device(void)
 {
+    const struct context no_context = {0, 0, 0};
+
     clear_ring(RX_RING);
     clear_ring(TX_RING);
     transmits.given = transmits.done;
     receives.given = receives.done;
-    tx_base = transmits.given;
     rx_base = receives.given;
+    tx_tail = 0;
+    tx_head = 0;
+    context = no_context;
     write_address();
     write_rings();
-    write32(RFCTL, 0);
+    write32(RFCTL, RFCTL_NO_ACK);
     write32(MRQC, 0);
     write32(RXCSUM, RXCSUM_IP | RXCSUM_TCP);
     write32(TXDCTL, TXDCTL_WRITE);
@@ -185,7 +236,9 @@ void start_device(void)
     write_filter();
     (void)read32(ICR);
     write32(ITR, ITR_INTERVAL);
-    write32(IMS, INT_TXDW | INT_LSC | INT_RXO | INT_RXT0);
+    write32(EITR0, ITR_INTERVAL);
+    write32(IVAR, IVAR_FIRST);
+    write32(IMS, INT_TXDW | INT_LSC | INT_RXO | INT_RXT0 | INT_RX | INT_TX | INT_OTHER);
     give_receives();
     give_transmits();
     check_link();
