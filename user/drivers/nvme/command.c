@@ -18,6 +18,11 @@ enum flushed flushed;
 static uint32_t num_told;
 static uint32_t in_vain; /* interrupts in a row without a completion */
 
+void tell_pairs(void)
+{
+    print("NVME %u pairs of queues for commands\n", last_pair);
+}
+
 uint32_t lowest_slot(uint32_t bits)
 {
     return (uint32_t)__builtin_ctz(bits);
@@ -64,7 +69,8 @@ void issue(uint32_t slot)
 {
     const struct command *c = &command[slot];
     uint32_t bit = 1u << slot;
-    volatile struct entry *e = new_entry(DISK, slot, c->is_write ? DISK_WRITE : DISK_READ);
+    uint32_t pair = pair_of(c->is_write);
+    volatile struct entry *e = new_entry(pair, slot, c->is_write ? DISK_WRITE : DISK_READ);
 
     e->name_space = name_space;
     fill_pages(e, slot, c->buffer, c->count * sector_size);
@@ -73,7 +79,7 @@ void issue(uint32_t slot)
     e->word[WORD_COUNT] = (c->count - 1u) | (c->force ? DISK_FORCE : 0u);
     waiting = waiting & ~bit;
     issued = issued | bit;
-    submit(DISK);
+    submit(pair);
 }
 
 /* What the controller failed may be good the next time. Returns 1 if it is given the command once more. A queue that has stopped
@@ -140,26 +146,34 @@ static void complete(uint32_t word)
 
 /* The line stays raised though no command of the client is done. The answer to an admin command has come too late, or the
  * controller was stopped with completions that its driver had not taken, as when that was killed: QEMU's then keeps its line
- * until it is told once more, for each such queue, what was taken. Telling it twice does no harm elsewhere. */
+ * until it is told as often as there were such queues, of whichever, what was taken. Telling it twice does no harm elsewhere. */
 static void lower_line(void)
 {
     uint32_t word = 0;
 
-    free_completions(take_completion(ADMIN, &word) ? ADMIN : DISK);
+    free_completions(take_completion(ADMIN, &word) ? ADMIN : READS);
 }
 
-/* One round through the queue at most: a device that goes on and on does not keep the driver from its other work. */
+/* Takes a completion of either pair. The second one has none, ever, where the controller has only one pair. */
+static uint32_t take_any(uint32_t *word)
+{
+    return take_completion(READS, word) || take_completion(WRITES, word);
+}
+
+/* One round through a queue at most: a device that goes on and on does not keep the driver from its other work. The interrupt does
+ * not say which queue it is of. */
 void reap(void)
 {
     uint32_t left = NUM_ENTRY;
     uint32_t word = 0;
 
-    while (left != 0u && take_completion(DISK, &word)) {
+    while (left != 0u && take_any(&word)) {
         complete(word);
         left = left - 1u;
     }
     if (left != NUM_ENTRY) {
-        free_completions(DISK);
+        free_new_completions(READS);
+        free_new_completions(WRITES);
         in_vain = 0;
     } else if (in_vain < MOST_IN_VAIN) {
         in_vain = in_vain + 1u;
@@ -171,11 +185,12 @@ void reap(void)
 
 static void send_flush(void)
 {
-    volatile struct entry *e = new_entry(DISK, FLUSH, DISK_FLUSH);
+    uint32_t pair = pair_of(1);
+    volatile struct entry *e = new_entry(pair, FLUSH, DISK_FLUSH);
 
     e->name_space = name_space;
     flushed = FLUSH_SENT;
-    submit(DISK);
+    submit(pair);
 }
 
 /* Returns 1 if there is nothing to wait for any more. */

@@ -5,7 +5,7 @@
 #define TICK 10000000ul      /* ns */
 #define TICKS_OF_TIMEOUT 50u /* of the unit in which the controller says how long it takes */
 #define SHUTDOWN_TICKS 1000u
-#define MOST_STRIDE 1024u /* all four doorbells are in one page */
+#define MOST_STRIDE 512u /* all six doorbells are in one page */
 
 uint32_t is_up;
 uint32_t stride;

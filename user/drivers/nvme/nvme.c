@@ -1,4 +1,5 @@
-/* Driver of NVM Express controllers: one namespace, the first one, with one pair of queues for its commands.
+/* Driver of NVM Express controllers: one namespace, the first one, with a pair of queues for its reads and one
+ * for its writes.
  *
  * Protocols: pci with the bus, sata with one client, which needs not know what kind of disk it has, and timer. What the driver
  * does next is `life`; what the disk is for the client is `port`. While there is no controller the port is stopped, empty or

@@ -17,17 +17,19 @@
 #define NUM_LIST 64u   /* pages of a command, but for the first one */
 
 /* Where things stand in the area of the link to the bus: a page for each queue. */
-#define QUEUES_AT 0u /* submission and completion, of the admin pair and of the other one */
-#define ANSWER_AT 16384u
-#define LISTS_AT 20480u /* of pages, for each slot */
+#define QUEUES_AT 0u /* submission and completion, of the admin pair and of the others */
+#define ANSWER_AT 24576u
+#define LISTS_AT 28672u /* of pages, for each slot */
 #define LIST_SIZE (NUM_LIST * 8u)
 #define AREA_SIZE (LISTS_AT + NUM_SLOT * LIST_SIZE)
 
 #define IDENTITY_SIZE 512u /* bytes of a disk's answer to IDENTIFY, as the client's protocol has it */
 
-/* Pairs of queues. */
+/* Pairs of queues. Reads do not stand behind writes, unless the controller has one pair only, which is that of all commands then. */
 #define ADMIN 0u
-#define DISK 1u
+#define READS 1u
+#define WRITES 2u /* and the flush */
+#define NUM_PAIR 3u
 
 /* What the disk is for the client: the states of its protocol between two messages. */
 enum port { STOPPED, EMPTY, DETACHED, UNKNOWN, REACHED, IDENTIFIED, ACTIVE, FROZEN, WRECKED };
@@ -89,12 +91,16 @@ uint32_t stop_controller(void);  /* it works on no command and touches no memory
 void shut_down_controller(void); /* the same; what is in its cache goes to the medium before */
 
 /* ---- queue.c ---- */
+extern uint32_t last_pair; /* that the controller has: READS or WRITES */
+extern uint32_t result;    /* of the admin command that was done last */
 
+uint32_t pair_of(uint32_t is_write);
 void clear_queues(void);
 volatile struct entry *new_entry(uint32_t pair, uint32_t id, uint32_t operation);
 void submit(uint32_t pair);                              /* the entry that was made last */
 uint32_t take_completion(uint32_t pair, uint32_t *word); /* returns 1 if there was one */
 void free_completions(uint32_t pair);                    /* tells the device which were taken */
+void free_new_completions(uint32_t pair);                /* ... if there are any that it does not know of */
 void arm_timer(uint64_t nanoseconds);
 void cancel_timer(void);
 uint32_t execute(const struct admin *command, uint32_t of, uint32_t more); /* returns 1 if done */
@@ -117,6 +123,7 @@ extern struct command command[NUM_SLOT];
 extern uint32_t depth; /* commands at a time */
 extern enum flushed flushed;
 
+void tell_pairs(void);               /* how many there are, at the console */
 uint32_t lowest_slot(uint32_t bits); /* requires: there is one */
 uint32_t is_acceptable(uint32_t slot);
 void issue(uint32_t slot);

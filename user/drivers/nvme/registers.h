@@ -71,6 +71,8 @@ struct completion {
 #define IDENTIFY_LIST 2u /* of namespaces that are there */
 #define FEATURE_CACHE 0x06u
 #define FEATURE_QUEUES 0x07u
+#define QUEUES_ASKED 0x00010001u /* pairs, each half less one */
+#define QUEUES_MORE 0xffffu      /* of the result, which has the same halves */
 
 #define DISK_FLUSH 0x00u
 #define DISK_WRITE 0x01u

@@ -11,8 +11,8 @@
 #define ATA_SECTOR_LONG 0x5000u /* valid, and more than 512 bytes */
 #define ATA_SECTOR_WORDS 117u
 
-#define MOST_SHIFT 12u                       /* sectors of 4096 bytes */
-#define SIZE ((NUM_ENTRY - 1u) << 16 | DISK) /* of the queues for commands, and their number */
+#define MOST_SHIFT 12u                /* sectors of 4096 bytes */
+#define SIZE ((NUM_ENTRY - 1u) << 16) /* of the queues for commands; beside it stands their number */
 
 uint32_t name_space;
 uint32_t identity;
@@ -27,6 +27,8 @@ enum step {
     COUNT_QUEUES,
     MAKE_COMPLETION,
     MAKE_SUBMISSION,
+    MAKE_SECOND_COMPLETION,
+    MAKE_SECOND_SUBMISSION,
     LIST,
     KNOW_CONTROLLER,
     KNOW_NAMESPACE,
@@ -35,9 +37,14 @@ enum step {
 };
 
 static const struct admin request[] = {
-    [COUNT_QUEUES] = {ADMIN_SET_FEATURES, ANSWER_AT, FEATURE_QUEUES, 0},
-    [MAKE_COMPLETION] = {ADMIN_CREATE_COMPLETION, QUEUES_AT + 3u * PAGE, SIZE, QUEUE_CONTIGUOUS | QUEUE_INTERRUPTS},
-    [MAKE_SUBMISSION] = {ADMIN_CREATE_SUBMISSION, QUEUES_AT + 2u * PAGE, SIZE, DISK << 16 | QUEUE_CONTIGUOUS},
+    [COUNT_QUEUES] = {ADMIN_SET_FEATURES, ANSWER_AT, FEATURE_QUEUES, QUEUES_ASKED},
+    [MAKE_COMPLETION] = {ADMIN_CREATE_COMPLETION, QUEUES_AT + 3u * PAGE, SIZE | READS,
+                         QUEUE_CONTIGUOUS | QUEUE_INTERRUPTS},
+    [MAKE_SUBMISSION] = {ADMIN_CREATE_SUBMISSION, QUEUES_AT + 2u * PAGE, SIZE | READS, READS << 16 | QUEUE_CONTIGUOUS},
+    [MAKE_SECOND_COMPLETION] = {ADMIN_CREATE_COMPLETION, QUEUES_AT + 5u * PAGE, SIZE | WRITES,
+                                QUEUE_CONTIGUOUS | QUEUE_INTERRUPTS},
+    [MAKE_SECOND_SUBMISSION] = {ADMIN_CREATE_SUBMISSION, QUEUES_AT + 4u * PAGE, SIZE | WRITES,
+                                WRITES << 16 | QUEUE_CONTIGUOUS},
     [LIST] = {ADMIN_IDENTIFY, ANSWER_AT, IDENTIFY_LIST, 0},
     [KNOW_CONTROLLER] = {ADMIN_IDENTIFY, ANSWER_AT, IDENTIFY_CONTROLLER, 0},
     [KNOW_NAMESPACE] = {ADMIN_IDENTIFY, ANSWER_AT, IDENTIFY_NAMESPACE, 0},
@@ -102,6 +109,13 @@ static void put_size(volatile uint16_t *to)
 
 /* ---- what is made of the answers ---- */
 
+/* A controller may have fewer queues than it was asked for. */
+static void know_queues(void)
+{
+    last_pair = READS + (((result & QUEUES_MORE) != 0u) & (result >> 16 != 0u));
+    tell_pairs();
+}
+
 static void know_controller(void)
 {
     uint32_t shift = answer_byte(ID_TRANSFER);
@@ -123,6 +137,9 @@ static void know_namespace(void)
 static uint32_t understand(uint32_t step)
 {
     switch (step) {
+    case COUNT_QUEUES:
+        know_queues();
+        return 1;
     case LIST:
         name_space = answer_word(0);
         return 1;
@@ -140,6 +157,15 @@ static uint32_t understand(uint32_t step)
 }
 
 /* ---- jobs ---- */
+
+/* Without a cache to switch, or a second pair of queues, the controller is asked who it is, which it knows. */
+static uint32_t asked_in_place(uint32_t step)
+{
+    uint32_t is_second = (step == MAKE_SECOND_COMPLETION) | (step == MAKE_SECOND_SUBMISSION);
+    uint32_t is_missing = (is_second & (last_pair != WRITES)) | ((step == SWITCH_CACHE) & (has_cache == 0u));
+
+    return is_missing ? KNOW_CONTROLLER : step;
+}
 
 /* The commands of all jobs have one place where they are waited for: each further one would be another part of the program to
  * check. */
@@ -162,8 +188,7 @@ uint32_t set_up(enum job job)
     for (uint32_t step = first; step < end; step = step + 1u) {
         uint32_t of = step == KNOW_NAMESPACE || step == COMPARE ? name_space : 0u;
         uint32_t more = step == SWITCH_CACHE ? write_cache : 0u;
-        /* Without a cache to switch, the controller is asked who it is, which it knows. */
-        uint32_t asked = step == SWITCH_CACHE && !has_cache ? KNOW_CONTROLLER : step;
+        uint32_t asked = asked_in_place(step);
         if (!execute(&request[asked], of, has_cache ? more : 0u) || !understand(step)) {
             return 0;
         }
