@@ -6,8 +6,13 @@ use std::time::Duration;
 use smt::{Answer, Options, Session, SmtError};
 
 use crate::term::evaluate::Model;
-use crate::term::print::question;
+use crate::term::print::{question, Question};
 use crate::term::Term;
+
+/// Steps that a question may take, and the procedure for those that are still open then, in a session without cores: what is read
+/// from memory it takes as results of functions, and bit by bit only what is left.
+const STEPS: u64 = 40_000_000;
+const SPARE: &str = "(then simplify bvarray2uf qfufbv_ackr)";
 
 /// What stops the validation of a function.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -36,6 +41,8 @@ pub enum Outcome {
 
 pub struct Solver {
     session: Option<Session>,
+    /// For questions that are still open then.
+    spare: Option<Session>,
     options: Options,
     known: HashMap<Vec<Term>, Outcome>,
     /// How many questions a function may take: a limit that is the same on every machine.
@@ -46,8 +53,8 @@ pub struct Solver {
 impl Solver {
     pub fn new() -> Solver {
         let longest = Duration::from_secs(20);
-        let options = Options { logic: "QF_AUFBV", steps: 40_000_000, longest, ..Options::default() };
-        Solver { session: None, options, known: HashMap::new(), most: 0, queries: 0 }
+        let options = Options { logic: "QF_AUFBV", steps: STEPS, longest, ..Options::default() };
+        Solver { session: None, spare: None, options, known: HashMap::new(), most: 0, queries: 0 }
     }
 
     /// Forgets what belongs to another function.
@@ -82,36 +89,64 @@ impl Solver {
     fn solve(&mut self, conditions: &[Term]) -> Result<Outcome, Trouble> {
         self.queries += 1;
         let asked = question(conditions);
-        let mut session = match self.session.take() {
-            Some(session) if !session.is_lost() => session,
-            _ => Session::start(&self.options)?,
-        };
-        session.begin(&self.options)?;
+        let mut session = self.opened(false)?;
         session.tell(&asked.text)?;
-        let answer = session.check()?;
-        let outcome = match answer {
-            Answer::Unsat => Outcome::Never,
-            Answer::Unknown => return Err(Trouble::Unknown),
-            Answer::Sat => {
-                let mut names: Vec<String> = asked.variables.iter().map(|(_, name)| name.clone()).collect();
-                for (_, index, element) in &asked.elements {
-                    names.extend([index.clone(), element.clone()]);
-                }
-                let values = if names.is_empty() { Vec::new() } else { session.values(&names)? };
-                let mut model = Model::default();
-                for ((term, _), value) in asked.variables.iter().zip(&values) {
-                    model.variables.insert(*term, *value);
-                }
-                let elements = values.get(asked.variables.len()..).unwrap_or_default().chunks_exact(2);
-                for ((array, _, _), pair) in asked.elements.iter().zip(elements) {
-                    model.elements.insert((*array, pair[0]), pair[1]);
-                }
-                let fits = values.len() == names.len() && conditions.iter().all(|one| model.holds(*one));
-                Outcome::Perhaps(fits.then_some(model))
-            }
+        let outcome = match session.check()? {
+            Answer::Unknown => None,
+            answer => Some(outcome_of(answer, &mut session, &asked, conditions)?),
         };
         self.session = Some(session);
-        Ok(outcome)
+        if let Some(outcome) = outcome {
+            return Ok(outcome);
+        }
+        let mut session = self.opened(true)?;
+        session.tell(&asked.text)?;
+        let answer = session.check_using(SPARE)?;
+        let outcome = outcome_of(answer, &mut session, &asked, conditions);
+        self.spare = Some(session);
+        outcome
+    }
+
+    /// The session for the next question, or the spare one.
+    fn opened(&mut self, is_spare: bool) -> Result<Session, Trouble> {
+        let options = Options { cores: !is_spare, ..self.options.clone() };
+        let known = if is_spare { self.spare.take() } else { self.session.take() };
+        let mut session = match known {
+            Some(session) if !session.is_lost() => session,
+            _ => Session::start(&options)?,
+        };
+        session.begin(&options)?;
+        Ok(session)
+    }
+}
+
+/// What an answer means.
+fn outcome_of(
+    answer: Answer,
+    session: &mut Session,
+    asked: &Question,
+    conditions: &[Term],
+) -> Result<Outcome, Trouble> {
+    match answer {
+        Answer::Unsat => Ok(Outcome::Never),
+        Answer::Unknown => Err(Trouble::Unknown),
+        Answer::Sat => {
+            let mut names: Vec<String> = asked.variables.iter().map(|(_, name)| name.clone()).collect();
+            for (_, index, element) in &asked.elements {
+                names.extend([index.clone(), element.clone()]);
+            }
+            let values = if names.is_empty() { Vec::new() } else { session.values(&names)? };
+            let mut model = Model::default();
+            for ((term, _), value) in asked.variables.iter().zip(&values) {
+                model.variables.insert(*term, *value);
+            }
+            let elements = values.get(asked.variables.len()..).unwrap_or_default().chunks_exact(2);
+            for ((array, _, _), pair) in asked.elements.iter().zip(elements) {
+                model.elements.insert((*array, pair[0]), pair[1]);
+            }
+            let fits = values.len() == names.len() && conditions.iter().all(|one| model.holds(*one));
+            Ok(Outcome::Perhaps(fits.then_some(model)))
+        }
     }
 }
 

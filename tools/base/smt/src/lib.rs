@@ -52,6 +52,8 @@ pub struct Options {
     pub memory: Option<u32>,
     /// Unsatisfiable cores are made small, which takes further searches.
     pub small_cores: bool,
+    /// Whether cores can be asked for. Some procedures have no answers where they can.
+    pub cores: bool,
     /// The longest that one answer may take of a processor.
     pub longest: Duration,
 }
@@ -59,7 +61,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         let longest = Duration::from_secs(60);
-        Options { logic: "QF_BV", steps: 30_000_000, memory: Some(1500), small_cores: false, longest }
+        Options { logic: "QF_BV", steps: 30_000_000, memory: Some(1500), small_cores: false, cores: true, longest }
     }
 }
 
@@ -84,7 +86,9 @@ impl Session {
             Session { process, is_lost: false, has_answered: false, steps, longest, deadline: None, conversation };
         session.tell("(set-option :print-success false)")?;
         session.tell("(set-option :produce-models true)")?;
-        session.tell("(set-option :produce-unsat-cores true)")?;
+        if options.cores {
+            session.tell("(set-option :produce-unsat-cores true)")?;
+        }
         if options.small_cores {
             session.tell("(set-option :smt.core.minimize true)")?;
         }
@@ -146,6 +150,11 @@ impl Session {
     /// Whether everything asserted can hold together.
     pub fn check(&mut self) -> Result<Answer, SmtError> {
         self.question("(check-sat)")
+    }
+
+    /// The same by a procedure of z3, as `(then simplify smt)`, not the one that it chooses.
+    pub fn check_using(&mut self, procedure: &str) -> Result<Answer, SmtError> {
+        self.question(&format!("(check-sat-using {procedure})"))
     }
 
     /// Whether everything asserted and the assumptions, names of Boolean constants, can hold together.
