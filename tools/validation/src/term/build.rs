@@ -77,6 +77,7 @@ fn divide(operation: Binary, a: Term, b: Term) -> Term {
             shift(Binary::ShiftRight, a, constant(u128::from(y.trailing_zeros()), width))
         }
         (_, Some(y)) if y.is_power_of_two() => and(a, constant(y - 1, width)),
+        (_, Some(y)) if y != 0 && operation == Binary::Remainder => sub(a, times(divide(Binary::Divide, a, b), y)),
         _ => intern(Node::Binary(operation, a, b), width),
     }
 }
@@ -177,6 +178,14 @@ pub fn zero_extend(a: Term, width: u32) -> Term {
     match a.node() {
         Node::Constant(value) => constant(value, width),
         Node::ZeroExtend(inner) => zero_extend(inner, width),
+        // All of a quotient.
+        Node::Extract(0, of) if is_quotient(of) && zeros(of) >> from == mask(of.width() - from) => {
+            if of.width() >= width {
+                extract(of, 0, width)
+            } else {
+                zero_extend(of, width)
+            }
+        }
         // A sum that cannot wrap around, of parts that are narrower.
         Node::Sum(terms, rest) if largest(&terms, rest).is_some_and(|most| most <= mask(from)) => {
             sum(terms.iter().map(|(term, times)| (zero_extend(*term, width), *times)), rest, width)
@@ -242,7 +251,32 @@ pub fn extract(a: Term, low: u32, width: u32) -> Term {
     }
 }
 
+fn is_quotient(term: Term) -> bool {
+    matches!(term.node(), Node::Binary(Binary::Divide, ..))
+}
+
+/// A division by a constant as compilers write it: x * factor / 2^low is x / d for all x below 2^size, where factor * d is 2^low + e
+/// with e at most 2^(low - size), as then x * e is below 2^low. None if the bits are no such quotient, or not all of it.
+fn quotient(product: u32, x: Term, factor: u128, low: u32, width: u32) -> Option<Term> {
+    let size = x.width();
+    let fits = low >= size && low < 127 && size < product && factor < 1 << (product - size) && factor > 1;
+    let divisor = fits.then(|| (1u128 << low).div_ceil(factor))?;
+    let over = factor.checked_mul(divisor)?.checked_sub(1 << low)?;
+    if over > 1 << (low - size) || divisor > mask(size) || divisor < 2 || mask(size) / divisor > mask(width) {
+        return None;
+    }
+    let quotient = divide(Binary::Divide, x, constant(divisor, size));
+    Some(if width < size { extract(quotient, 0, width) } else { zero_extend(quotient, width) })
+}
+
 fn extract_sum(a: Term, terms: &[(Term, u128)], rest: u128, low: u32, width: u32) -> Term {
+    if let ([(term, factor)], 0) = (terms, rest) {
+        if let Node::ZeroExtend(x) = term.node() {
+            if let Some(quotient) = quotient(a.width(), x, *factor, low, width) {
+                return quotient;
+            }
+        }
+    }
     if low == 0 {
         return sum(terms.iter().map(|(term, times)| (extract_low(*term, width), *times)), rest, width);
     }

@@ -213,7 +213,8 @@ pub fn substitute(term: Term, from: Term, to: Term) -> Term {
     done.get(&term).copied().unwrap_or(term)
 }
 
-fn rebuild(part: Term, at: &dyn Fn(Term) -> Term) -> Term {
+/// The same operation on other operands.
+pub fn rebuild(part: Term, at: &dyn Fn(Term) -> Term) -> Term {
     let width = part.width();
     match part.node() {
         Node::Constant(_) | Node::Variable(_) | Node::Array(_) => part,

@@ -92,6 +92,10 @@ pub fn zeros(term: Term) -> u128 {
         Node::If(_, a, b) => zeros(a) & zeros(b),
         Node::Binary(super::Binary::And, a, b) => zeros(a) | zeros(b),
         Node::Binary(super::Binary::Or | super::Binary::Xor, a, b) => zeros(a) & zeros(b),
+        Node::Binary(super::Binary::Divide, a, b) => match b.value() {
+            Some(divisor) if divisor > 0 => !mask(128 - ((!zeros(a) & mask(width)) / divisor).leading_zeros()),
+            _ => 0,
+        },
         Node::LeadingZeros(_) => !0xff,
         Node::Sum(terms, rest) => sum_zeros(&terms, rest, width),
         _ => 0,

@@ -165,3 +165,32 @@ fn memory_gives_what_was_stored_last() {
     }
     assert_eq!(store(array, i, read(array, i)), array);
 }
+
+/// The forms in which gcc divides by 10, by 3 and by 1000, one that is almost a division by 10, and one whose factor is too small.
+#[test]
+fn a_product_that_divides_is_a_quotient_and_another_is_not() {
+    clear();
+    let (wide, narrow) = (fresh("v", 64), fresh("v", 32));
+    let product = |x: Term, factor: u128, low: u32, width: u32| {
+        let size = 2 * x.width();
+        extract(times(zero_extend(x, size), factor), low, width)
+    };
+    let by = |x: Term, divisor: u128| binary(Binary::Divide, x, constant(divisor, x.width()));
+    assert_eq!(product(wide, 0xcccc_cccc_cccc_cccd, 67, 61), extract(by(wide, 10), 0, 61));
+    assert_eq!(product(narrow, 0xcccc_cccd, 35, 29), extract(by(narrow, 10), 0, 29));
+    assert_eq!(product(narrow, 0xaaaa_aaab, 33, 31), extract(by(narrow, 3), 0, 31));
+    let is_quotient = |term: Term| matches!(term.node(), super::Node::Extract(0, of) if matches!(of.node(), super::Node::Binary(Binary::Divide, ..)));
+    for (factor, low) in [(0xcccc_cccc, 35), (0xcccc_ccce, 35), (0xcccc_cccd, 33), (0x1999_9999, 32)] {
+        let term = product(narrow, factor, low, 64 - low);
+        assert!(!is_quotient(term), "{factor:#x} {low}: {}", super::print::shown(term));
+    }
+    let mut random = Random(77);
+    for _ in 0..20_000 {
+        let (factor, low) = (random.number(32).max(2), 32 + random.below(8) as u32);
+        let term = product(narrow, factor, low, 64 - low);
+        let mut model = Model::default();
+        let x = random.number(32);
+        model.variables.insert(narrow, x);
+        assert_eq!(model.value(term), (x * factor) >> low, "{x} {factor:#x} {low}");
+    }
+}
