@@ -257,6 +257,8 @@ impl<'a> Engine<'a> {
                     if name == function {
                         let mut called = now.clone();
                         match self.called(&mut called, function, *target, arguments, *result, *back) {
+                            // A call that does not come back: the machine does nothing behind it.
+                            Ok(()) if !self.image.returns(*target) => return Ok(None),
                             Ok(()) => return self.next_of(called),
                             // Perhaps gcc has inlined this call, and the machine is at another one.
                             Err(Stop::Refused(reason)) => why = Some(reason),

@@ -198,6 +198,29 @@ impl<'p> Image<'p> {
         }
     }
 
+    /// Whether a call of the function may come back: not if all of its ways end in a loop without a way out.
+    pub fn returns(&self, address: u64) -> bool {
+        let Some(range) = self.function_at(address) else { return true };
+        let (mut seen, mut todo) = (HashSet::new(), vec![address]);
+        while let Some(at) = todo.pop() {
+            if !seen.insert(at) {
+                continue;
+            }
+            let Ok(instruction) = self.instruction(at) else { return true };
+            let leaves = match instruction.flow {
+                Flow::Return { .. } | Flow::Leave | Flow::Trap => true,
+                Flow::Jump { to: Target::Direct(to), .. } => to < range.start || to >= range.end,
+                Flow::Jump { to: Target::Indirect(_), .. } => true,
+                _ => instruction.next() >= range.end,
+            };
+            if leaves {
+                return true;
+            }
+            todo.extend(Image::successors(&instruction, range));
+        }
+        false
+    }
+
     /// Addresses to which a jump of the function leads back.
     pub fn headers(&self, range: &Range) -> Rc<HashSet<u64>> {
         if let Some(known) = self.headers.borrow().get(&range.start) {

@@ -85,6 +85,16 @@ pub fn writes(function: &str) -> Option<Written> {
         "arch_uctx_set" => Some(&[("arch_threads", "word")]),
         "arch_end_at_exit" => Some(&[("arch_threads", "at_exit")]),
         "arch_frame_write" | "arch_frame_copy" | "arch_frame_clear" | "arch_iommu_write" => Some(&[("frame", "word")]),
+        "arch_iommu_attach" | "arch_iommu_detach" | "arch_iommu_update" => Some(&[("frame", "word")]),
+        "arch_vcpu_init"
+        | "arch_vcpu_import_part"
+        | "arch_vcpu_import"
+        | "arch_vcpu_export"
+        | "arch_vcpu_report_part"
+        | "arch_vcpu_flush" => Some(&[("frame", "word")]),
+        "arch_vcpu_load_part" => {
+            Some(&[("frame", "word"), ("arch_threads", "fpu_fresh"), ("percpu", "fpu_left"), ("percpu", "fpu_owner")])
+        }
         "arch_set_need_resched" => Some(&[("percpu", "need_resched")]),
         "arch_set_floor" => Some(&[("percpu", "floor")]),
         "arch_page_map_load" | "arch_page_map_load_kernel" => Some(&[("percpu", "root")]),
