@@ -8,6 +8,8 @@ use wcet_binary::lift::il::{Flow, Instruction, Op, Operand, Register, Target};
 use wcet_binary::lift::Lifter;
 use wcet_binary::load::{Program as Loaded, SymbolKind};
 
+use crate::slots::Slots;
+
 /// Numbers of registers, as the lifter has them.
 pub const RAX: usize = 0;
 pub const RCX: usize = 1;
@@ -42,6 +44,7 @@ pub struct Image<'p> {
     clobbers: RefCell<HashMap<u64, Rc<BTreeSet<usize>>>>,
     headers: RefCell<HashMap<u64, Rc<HashSet<u64>>>>,
     live: RefCell<HashMap<u64, Rc<HashMap<u64, u32>>>>,
+    slots: RefCell<HashMap<u64, Option<Rc<Slots>>>>,
 }
 
 /// A part of a function that gcc has split off or specialised: it is executed where it is called.
@@ -73,6 +76,7 @@ impl<'p> Image<'p> {
             clobbers: RefCell::default(),
             headers: RefCell::default(),
             live: RefCell::default(),
+            slots: RefCell::default(),
         })
     }
 
@@ -269,6 +273,19 @@ impl<'p> Image<'p> {
             found
         });
         known.get(&address).copied().unwrap_or(u32::MAX)
+    }
+
+    /// How far the stack pointer is at an address from where it was at the function's entry, and what of the frame may still be
+    /// read; none if that is not known.
+    pub fn slots(&self, address: u64) -> Option<(i64, u128)> {
+        let range = self.function_at(address)?;
+        let known = self.slots.borrow().get(&range.start).cloned();
+        let known = known.unwrap_or_else(|| {
+            let found = crate::slots::of(self, range).map(Rc::new);
+            self.slots.borrow_mut().insert(range.start, found.clone());
+            found
+        });
+        known?.get(&address).copied()
     }
 
     fn liveness(&self, range: &Range) -> HashMap<u64, u32> {

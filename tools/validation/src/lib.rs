@@ -33,6 +33,7 @@ mod proved;
 mod report;
 mod requirements;
 mod run;
+mod slots;
 mod solver;
 mod state;
 mod term;

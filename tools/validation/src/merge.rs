@@ -199,6 +199,9 @@ impl Engine<'_> {
                 state.registers[register] = fresh("dead", 64);
             }
         }
+        if let Some(top) = crate::memory::offset(state.registers[RSP], self.entry.stack) {
+            crate::slots::forget(self.image, state.address, top, &mut state.frame);
+        }
         for flag in (GENERAL + 2..crate::image::DF).filter(|flag| live & (1 << flag) == 0) {
             state.registers[flag] = fresh("flag", 8);
         }
