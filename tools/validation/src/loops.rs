@@ -10,17 +10,19 @@ use std::sync::Arc;
 use crate::engine::{refusal, Engine};
 use crate::image::{DF, GENERAL, RSP};
 use crate::memory::offset;
-use crate::program::Stmt;
+use crate::program::{Condition, Expr, Stmt};
 use crate::state::{assigned_locals, refuse, Event, LoopKey, Refusal, State, Stop};
-use crate::term::build::{add, concat, equal, extract, sub, times, zero_extend};
+use crate::term::build::{add, concat, equal, extract, less, sub, times, zero_extend};
 use crate::term::{constant, fresh, mask, substitute, Term};
 
-/// A place of the machine.
+/// A place of the machine, or of the term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Spot {
     Register(usize),
     /// Offset in the stack frame, and bytes.
     Frame(i64, i64),
+    /// No place of the machine, but a local of the term.
+    Local(usize),
 }
 
 /// What a place holds whenever the machine is at the cut.
@@ -36,6 +38,8 @@ pub enum Relation {
     Of { local: usize, variable: Term, term: Term },
     /// The same in as many low bits as the term has.
     LowOf { local: usize, variable: Term, term: Term },
+    /// A number below this one.
+    Below(Term),
     /// In so many low bits: what it held at the entry, and a multiple of what the local has gained since.
     Affine { local: usize, entry: Term, first: Term, times: u128, width: u32 },
 }
@@ -54,6 +58,7 @@ impl Relation {
     fn value(&self, locals: &[Term], width: u32) -> Option<Term> {
         match self {
             Relation::Same(term) => Some(*term),
+            Relation::Below(_) => None,
             Relation::Local(local) => Some(resized(locals[*local], width)),
             Relation::Low(local) => Some(concat(fresh("high", width - 32), resized(locals[*local], 32))),
             Relation::Of { local, variable, term } => Some(substitute(*term, *variable, locals[*local])),
@@ -79,6 +84,7 @@ impl Relation {
         let width = value.width();
         match self {
             Relation::Low(local) => equal(extract(value, 0, 32), resized(locals[*local], 32)),
+            Relation::Below(bound) => less(value, resized(*bound, width)),
             Relation::LowOf { local, variable, term } => {
                 let low = substitute(*term, *variable, locals[*local]);
                 equal(extract(value, 0, low.width()), low)
@@ -95,6 +101,17 @@ impl Relation {
     }
 }
 
+/// What came of cutting a loop at a place.
+enum Cut {
+    /// The states in which the term has left the loop.
+    Done(Vec<State>),
+    /// The machine has not done yet what the term has, or does not come back to this place.
+    Elsewhere,
+}
+
+/// Heads of the machine's loops that are passed in search of the one where a loop can be cut.
+const PASSED: u32 = 4;
+
 /// A loop in one round.
 #[derive(Debug, Clone, Default)]
 pub struct Loop {
@@ -110,6 +127,9 @@ pub struct Loop {
     strided: BTreeSet<Spot>,
     /// Of the stack pointer.
     top: Option<i64>,
+    /// Whether an iteration has come back to the place of the cut, or to another one.
+    is_back: bool,
+    is_elsewhere: bool,
 }
 
 impl Engine<'_> {
@@ -141,20 +161,37 @@ impl Engine<'_> {
             }
         };
         let place = Arc::as_ptr(stmt) as usize;
-        for waits in waiting {
-            let machine = if matches!(waits.event, Event::Header) { waits.after } else { waits.before };
+        let mut waiting: Vec<_> = waiting.into_iter().map(|waits| (waits, 0)).collect();
+        while let Some((waits, passed)) = waiting.pop() {
+            let at_head = matches!(waits.event, Event::Header);
+            let machine = if at_head { waits.after } else { waits.before };
             let at = machine.address;
             let key = LoopKey { stmt: place, depth, address: at };
             let active = machine.active.iter().find(|(known, _)| *known == key).map(|(_, number)| *number);
+            let same = machine.active.iter().filter(|(one, _)| (one.stmt, one.depth) == (place, depth));
             let done = match active {
-                None if machine.warming == Some((place, depth)) => Ok(()),
-                Some(number) => self.iterated(machine, number),
-                None if machine.active.iter().filter(|(one, _)| (one.stmt, one.depth) == (place, depth)).count()
-                    >= 3 =>
-                {
-                    refuse("a loop without a place where it can be cut")
+                None if machine.warming == Some((place, depth)) => {
+                    for (_, number) in same {
+                        self.loops[*number].is_elsewhere = true;
+                    }
+                    Ok(())
                 }
-                None => self.cut(&machine, key, stmt, refusals).map(|exits| self.go_on_behind(exits, todo)),
+                Some(number) => self.iterated(machine, number),
+                None if same.count() >= 3 => refuse("a loop without a place where it can be cut"),
+                None => match self.cut(&machine, key, stmt, at_head && passed < PASSED, refusals) {
+                    Ok(Cut::Done(exits)) => {
+                        self.go_on_behind(exits, todo);
+                        Ok(())
+                    }
+                    Ok(Cut::Elsewhere) => match self.run_machine(&State { passing: Some(at), ..machine }, true) {
+                        Ok(more) => {
+                            waiting.extend(more.into_iter().map(|waits| (waits, passed + 1)));
+                            Ok(())
+                        }
+                        Err((_, stop)) => Err(stop),
+                    },
+                    Err(stop) => Err(stop),
+                },
             };
             if let Err(stop) = done {
                 refusals.extend(refusal(at, stop));
@@ -167,6 +204,7 @@ impl Engine<'_> {
 
     /// Behind an iteration: which relations still hold.
     fn iterated(&mut self, mut state: State, number: usize) -> Result<(), Stop> {
+        self.loops[number].is_back = true;
         let relations = self.loops[number].relations.clone();
         for (at, (spot, relation)) in relations.iter().enumerate() {
             if self.loops[number].refuted.contains(&at) {
@@ -234,16 +272,19 @@ impl Engine<'_> {
         }
     }
 
-    /// The states in which the term has left the loop.
     fn cut(
         &mut self,
         entry: &State,
         key: LoopKey,
         stmt: &Arc<Stmt>,
+        may_pass: bool,
         refusals: &mut Vec<Refusal>,
-    ) -> Result<Vec<State>, Stop> {
+    ) -> Result<Cut, Stop> {
         let mut entry = entry.clone();
-        self.memory_agrees(&mut entry)?;
+        match self.memory_agrees(&mut entry) {
+            Err(Stop::Refused(_)) if may_pass => return Ok(Cut::Elsewhere),
+            other => other?,
+        }
         let Some(top) = offset(entry.registers[RSP], self.entry.stack) else {
             return refuse("the stack pointer is at an unknown place");
         };
@@ -269,11 +310,36 @@ impl Engine<'_> {
             self.guess(&mut entry, *spot, value, &modified, &mut first.relations)?;
         }
         first.start = first.entry.clone();
+        // Locals too may be what they were whenever the machine is here, or below what they are compared with.
+        let mut bounds = Vec::new();
+        compared(stmt, &mut bounds);
+        for &local in &modified {
+            let value = entry.locals[local];
+            first.relations.push((Spot::Local(local), Relation::Same(value)));
+            let mut below = vec![constant(2, value.width())];
+            for (_, bound) in bounds.iter().filter(|(one, _)| *one == local) {
+                match bound {
+                    Expr::Constant(bound) => {
+                        below.extend([0, 1].map(|more| constant(u128::from(*bound) + more, value.width())));
+                    }
+                    Expr::Local(other) if !modified.contains(other) => below.push(entry.locals[*other]),
+                    _ => {}
+                }
+            }
+            for bound in below.into_iter().filter(|bound| bound.width() == value.width()) {
+                if entry.path.always(less(value, bound), &mut self.solver)? {
+                    first.relations.push((Spot::Local(local), Relation::Below(bound)));
+                }
+            }
+        }
 
         // One iteration from the true entry: what is plainly wrong, and how far places move.
         let mut warm = entry.clone();
         warm.warming = Some((key.stmt, key.depth));
         let (trial, _) = self.trial(&mut warm, key, first.clone(), &mut Vec::new());
+        if may_pass && self.loops[trial].is_elsewhere && !self.loops[trial].is_back {
+            return Ok(Cut::Elsewhere);
+        }
         let mut relations = self.remaining(first.relations.clone(), trial);
 
         for _ in 0..12 {
@@ -290,11 +356,11 @@ impl Engine<'_> {
                 _ => return refuse("a loop of an unknown form"),
             };
             if condition.is_false() {
-                return Ok(Vec::new());
+                return Ok(Cut::Done(Vec::new()));
             }
             state.path.assume(condition);
             if !state.path.may(constant(1, 1), &mut self.solver)? {
-                return Ok(Vec::new());
+                return Ok(Cut::Done(Vec::new()));
             }
             let mut found = Vec::new();
             let (trial, exits) = self.trial(&mut state, key, next, &mut found);
@@ -304,7 +370,7 @@ impl Engine<'_> {
             }
             if self.loops[trial].refuted.is_empty() {
                 refusals.extend(found);
-                return Ok(exits);
+                return Ok(Cut::Done(exits));
             }
             relations = self.remaining(relations, trial);
         }
@@ -365,7 +431,9 @@ impl Engine<'_> {
             let now = entry.locals[local];
             if entry.path.always(equal(value, resized(now, width)), &mut self.solver)? {
                 out.push((spot, Relation::Local(local)));
-            } else if width == 64 && now.width() <= 32 {
+            }
+            // Of a value that is cut off later, the upper half may be another one in the next iteration.
+            if width == 64 && now.width() <= 32 {
                 let low = equal(extract(value, 0, 32), resized(now, 32));
                 if entry.path.always(low, &mut self.solver)? {
                     out.push((spot, Relation::Low(local)));
@@ -399,7 +467,9 @@ impl Engine<'_> {
     ) -> (State, Loop) {
         let mut state = entry.clone();
         for &local in &first.modified {
-            state.locals[local] = fresh("local", state.locals[local].width());
+            let mut mine = relations.iter().filter(|(spot, _)| *spot == Spot::Local(local));
+            let known = mine.find_map(|(_, relation)| relation.value(&state.locals, state.locals[local].width()));
+            state.locals[local] = known.unwrap_or_else(|| fresh("local", state.locals[local].width()));
         }
         let mut writes = BTreeSet::new();
         let is_known = self.statement_writes(stmt, &mut writes);
@@ -420,10 +490,48 @@ impl Engine<'_> {
                 state.path.assume(holds);
             }
         }
+        for (spot, relation) in &next.relations {
+            if let Spot::Local(local) = spot {
+                state.path.assume(relation.holds(state.locals[*local], &state.locals));
+            }
+        }
         for flag in GENERAL + 2..DF {
             state.registers[flag] = fresh("flag", 8);
         }
         (state, next)
+    }
+}
+
+/// The locals that a statement compares, each with what it is compared with.
+fn compared<'s>(stmt: &'s Stmt, out: &mut Vec<(usize, &'s Expr)>) {
+    fn in_condition<'s>(condition: &'s Condition, out: &mut Vec<(usize, &'s Expr)>) {
+        match condition {
+            Condition::Compare(_, Expr::Local(local), bound) | Condition::Compare(_, bound, Expr::Local(local)) => {
+                out.push((*local, bound));
+            }
+            Condition::And(a, b) | Condition::Or(a, b) => {
+                in_condition(a, out);
+                in_condition(b, out);
+            }
+            Condition::Not(a) => in_condition(a, out),
+            Condition::Compare(..) | Condition::NonZero(_) => {}
+        }
+    }
+    match stmt {
+        Stmt::If(condition, a, b) => {
+            in_condition(condition, out);
+            compared(a, out);
+            compared(b, out);
+        }
+        Stmt::While(condition, body) => {
+            in_condition(condition, out);
+            compared(body, out);
+        }
+        Stmt::Seq(a, b) => {
+            compared(a, out);
+            compared(b, out);
+        }
+        _ => {}
     }
 }
 
@@ -438,6 +546,7 @@ fn held(state: &mut State, spot: Spot) -> Term {
     match spot {
         Spot::Register(number) => state.registers[number],
         Spot::Frame(at, bytes) => state.frame.load(at, bytes),
+        Spot::Local(local) => state.locals[local],
     }
 }
 
@@ -445,5 +554,6 @@ fn put(state: &mut State, spot: Spot, value: Term) {
     match spot {
         Spot::Register(number) => state.registers[number] = value,
         Spot::Frame(at, _) => state.frame.store(at, value),
+        Spot::Local(local) => state.locals[local] = value,
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::engine::{Engine, LoopMode};
 use crate::evaluate::{fit, Evaluator};
 use crate::primitives::{self, Inline};
-use crate::program::{Function, Stmt};
+use crate::program::{Condition, Expr, Function, Stmt};
 use crate::state::{refuse, Item, State, Stop};
 use crate::term::build::{not, store};
 use crate::term::{constant, Term};
@@ -276,23 +276,43 @@ impl Engine<'_> {
     }
 }
 
-/// Whether a loop's counter and its bound are known small numbers.
+/// Whether a loop's counter and its bound are known small numbers. Not meant is a loop that branches without an event: nothing
+/// would be merged before it ends.
 fn counts_from_constant(stmt: &Stmt, state: &State) -> bool {
-    use crate::program::{Condition, Expr};
     const MOST: u128 = 16;
-    let Stmt::While(condition, _) = stmt else { return false };
-    let first = match condition {
-        Condition::And(first, _) => first,
-        other => other,
-    };
     let is_small = |side: &Expr| match side {
         Expr::Constant(number) => u128::from(*number) <= MOST,
         Expr::Local(at) => state.locals.get(*at).and_then(|value| value.value()).is_some_and(|value| value <= MOST),
         _ => false,
     };
+    let Stmt::While(_, body) = stmt else { return false };
+    !branches_silently(body)
+        && counter(stmt).is_some_and(|(counter, bound)| is_small(&Expr::Local(counter)) && is_small(bound))
+}
+
+/// Whether a loop's body has conditions, but no call.
+fn branches_silently(body: &Stmt) -> bool {
+    fn has(stmt: &Stmt, what: &dyn Fn(&Stmt) -> bool) -> bool {
+        let inside = match stmt {
+            Stmt::Seq(a, b) | Stmt::If(_, a, b) => has(a, what) || has(b, what),
+            Stmt::While(_, body) => has(body, what),
+            _ => false,
+        };
+        inside || what(stmt)
+    }
+    has(body, &|one| matches!(one, Stmt::If(..))) && !has(body, &|one| matches!(one, Stmt::Call(..) | Stmt::While(..)))
+}
+
+/// The local that a loop compares with a bound, and the bound.
+pub fn counter(stmt: &Stmt) -> Option<(usize, &Expr)> {
+    let Stmt::While(condition, _) = stmt else { return None };
+    let first = match condition {
+        Condition::And(first, _) => first,
+        other => other,
+    };
     match first {
-        Condition::Compare(_, counter @ Expr::Local(_), bound) => is_small(counter) && is_small(bound),
-        _ => false,
+        Condition::Compare(_, Expr::Local(counter), bound) => Some((*counter, bound)),
+        _ => None,
     }
 }
 

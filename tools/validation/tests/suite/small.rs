@@ -151,3 +151,76 @@ uint32_t caller(uint32_t p, uint32_t prot)
     assert!(!broken.validated);
     assert!(broken.reasons[0].contains("pagemap_frame requires argument 3 from 0 to 3"), "{:?}", broken.reasons);
 }
+
+/// The machine compares all bits of a number of which the term takes 32: right as long as the loop keeps it small.
+#[test]
+fn a_loop_keeps_a_local_below_what_it_compares_it_with() {
+    let check = |test: &str, bound: &str, jump: &str| {
+        let c = format!(
+            "uint32_t next(uint32_t x)
+{{
+    return small[0].turn + x;
+}}
+
+uint32_t count(uint32_t n)
+{{
+    uint64_t i = 0ul;
+    uint32_t x = n;
+    while (x != 0u) {{
+        uint32_t word = (uint32_t)(i / 8ul);
+        uint32_t first = 0u;
+        if (word == 0u) {{
+            first = 1u;
+        }}
+        i = i + 1ul;
+        x = 0u;
+        if ({bound}) {{
+            x = next(first);
+        }}
+    }}
+    return (uint32_t)i;
+}}
+"
+        );
+        let next = symbol("next", "mov eax, dword ptr [small]\n add eax, edi\n ret");
+        let body = format!(
+            "xor ecx, ecx\n mov eax, edi\n1: test eax, eax\n je 3f\n mov rdx, rcx\n shr rdx, 3\n mov edi, 0\n sete dil
+ add rcx, 1\n xor eax, eax\n {jump}\n call next\n jmp 1b\n3: mov eax, ecx\n ret"
+        );
+        let header = "uint32_t next(uint32_t x);\nuint32_t count(uint32_t n);";
+        validated(test, "count", header, &c, &format!("{next}{}", symbol("count", &body)))
+    };
+    let right = check("below-right", "i < 64ul", "cmp rcx, 64\n jae 1b");
+    assert!(right.validated, "{:?}", right.reasons);
+    assert!(!check("below-wrong", "i > 0ul", "").validated);
+}
+
+/// Behind a call that does not come back stands other code.
+#[test]
+fn what_stands_behind_a_call_that_does_not_return_is_not_executed() {
+    let c = "void stop(uint32_t n)
+{
+    small[0].turn = n;
+}
+
+uint32_t stops(uint32_t n)
+{
+    if (n == 1u) {
+        stop(n);
+    }
+    if (n == 2u) {
+        return 7u;
+    }
+    return n;
+}
+";
+    let check = |test: &str, stop: &str| {
+        let body = "mov eax, edi\n cmp edi, 1\n je 2f\n cmp edi, 2\n je 3f\n ret\n2: call stop\n3: mov eax, 7\n ret";
+        let code = format!("{}{}", symbol("stop", stop), symbol("stops", body));
+        validated(test, "stops", "void stop(uint32_t n);\nuint32_t stops(uint32_t n);", c, &code)
+    };
+    let right = check("stop-right", "mov dword ptr [small], edi\n1: hlt\n jmp 1b");
+    assert!(right.validated, "{:?}", right.reasons);
+    assert!(!check("stop-wrong", "mov dword ptr [small], edi\n ret").validated);
+    assert!(!check("stop-maybe", "mov dword ptr [small], edi\n1: cmp edi, 1\n je 2f\n jmp 1b\n2: ret").validated);
+}
