@@ -1,6 +1,6 @@
 //! The product of a term and its machine code: both are run to their next event, and there they must agree.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use wcet_binary::lift::il::Instruction;
 use crate::image::{Image, Range, ARGUMENTS, DF, GENERAL, GS, RBP, RSP};
 use crate::layout::Layout;
 use crate::loops::Loop;
+use crate::order::Queue;
 use crate::program::{Function, Program};
 use crate::proved::Sync;
 use crate::solver::{Path, Solver};
@@ -62,6 +63,11 @@ pub struct Engine<'a> {
     pub loops: Vec<Loop>,
     pub seen: HashMap<Vec<u32>, Vec<BTreeSet<Vec<u32>>>>,
     pub merged: u64,
+    /// By what must be the same for a join: how often a place was visited, and the last state there.
+    pub places: HashMap<Vec<u64>, (u32, State)>,
+    /// Numbers of states in whose place a join is explored.
+    pub replaced: HashSet<u64>,
+    pub states: u64,
     /// Refusals do not end the exploration.
     pub collect: bool,
     /// The round of the loop that is being cut, and the states in which the term has left that loop: they go on when it is known
@@ -92,6 +98,9 @@ impl<'a> Engine<'a> {
             loops: Vec::new(),
             seen: HashMap::new(),
             merged: 0,
+            places: HashMap::new(),
+            replaced: HashSet::new(),
+            states: 0,
             collect: false,
             round: None,
             exits: Vec::new(),
@@ -117,6 +126,9 @@ impl<'a> Engine<'a> {
         self.covered.clear();
         self.loops.clear();
         self.seen.clear();
+        self.places.clear();
+        self.replaced.clear();
+        self.states = 0;
         self.refusals.clear();
         self.called.clear();
         self.collect = false;
@@ -125,7 +137,7 @@ impl<'a> Engine<'a> {
         match self.start(start) {
             Ok(state) => {
                 let mut refusals = Vec::new();
-                self.explore(vec![state], &mut refusals);
+                self.explore(state, &mut refusals);
                 self.refusals = refusals;
             }
             Err(stop) => self.refusals = refusal(start, stop).into_iter().collect(),
@@ -176,6 +188,7 @@ impl<'a> Engine<'a> {
             active: Vec::new(),
             warming: None,
             passing: None,
+            number: 0,
             unrolled: 0,
             doubt: None,
         };
@@ -187,8 +200,15 @@ impl<'a> Engine<'a> {
         self.program.cells.iter().map(|cells| fresh_array("memory", cells.width)).collect()
     }
 
-    pub fn explore(&mut self, mut todo: Vec<State>, refusals: &mut Vec<Refusal>) {
-        while let Some(state) = todo.pop() {
+    pub fn explore(&mut self, first: State, refusals: &mut Vec<Refusal>) {
+        let mut queue = Queue::default();
+        let mut todo = vec![first];
+        loop {
+            todo.drain(..).for_each(|state| queue.push(self.program, state));
+            let Some(state) = queue.pop() else { return };
+            if self.replaced.contains(&state.number) {
+                continue;
+            }
             if (!refusals.is_empty() && !self.collect) || refusals.len() > 200 {
                 return;
             }
@@ -276,7 +296,7 @@ impl<'a> Engine<'a> {
                     if let Err(stop) = self.enter(&mut inside, inlined, arguments, *result) {
                         return Err(why.map_or(stop, Stop::Refused));
                     }
-                    return Ok(Some(inside));
+                    return Ok((!self.is_covered(&mut inside, false)?).then_some(inside));
                 }
                 if let Some(reason) = why {
                     return refuse(reason);
@@ -297,7 +317,7 @@ impl<'a> Engine<'a> {
 
     /// Forgets what is dead; none if the state is covered by one that was seen.
     pub fn next_of(&mut self, mut state: State) -> Result<Option<State>, Stop> {
-        Ok((!self.is_covered(&mut state)).then_some(state))
+        Ok((!self.is_covered(&mut state, true)?).then_some(state))
     }
 
     /// Instructions of a function that were not executed, to which only conditions lead that were, in one direction: the solver

@@ -179,10 +179,7 @@ impl Engine<'_> {
                 Some(number) => self.iterated(machine, number),
                 None if same.count() >= 3 => refuse("a loop without a place where it can be cut"),
                 None => match self.cut(&machine, key, stmt, at_head && passed < PASSED, refusals) {
-                    Ok(Cut::Done(exits)) => {
-                        self.go_on_behind(exits, todo);
-                        Ok(())
-                    }
+                    Ok(Cut::Done(exits)) => self.go_on_behind(exits, todo),
                     Ok(Cut::Elsewhere) => match self.run_machine(&State { passing: Some(at), ..machine }, true) {
                         Ok(more) => {
                             waiting.extend(more.into_iter().map(|waits| (waits, passed + 1)));
@@ -379,12 +376,13 @@ impl Engine<'_> {
 
     /// Goes on behind a loop. A state that has left the loop around it too is not noted as seen: what that loop's round finds may
     /// not count.
-    fn go_on_behind(&mut self, exits: Vec<State>, todo: &mut Vec<State>) {
+    fn go_on_behind(&mut self, exits: Vec<State>, todo: &mut Vec<State>) -> Result<(), Stop> {
         for mut state in exits {
-            if !self.is_inside(&state) || !self.is_covered(&mut state) {
+            if !self.is_inside(&state) || !self.is_covered(&mut state, false)? {
                 todo.push(state);
             }
         }
+        Ok(())
     }
 
     /// Explores the loop's body from a cut, and says in `refusals` what went wrong. The number under which the round is kept, and
@@ -400,10 +398,11 @@ impl Engine<'_> {
         self.loops.push(round);
         state.active.push((key, number));
         state.passing = Some(state.address);
+        state.number = 0;
         let collect = std::mem::replace(&mut self.collect, true);
         let outer = (self.round.replace(number), std::mem::take(&mut self.exits));
         let mut found = Vec::new();
-        self.explore(vec![state.clone()], &mut found);
+        self.explore(state.clone(), &mut found);
         let exits = std::mem::take(&mut self.exits);
         (self.round, self.exits) = outer;
         self.collect = collect;

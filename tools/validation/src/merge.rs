@@ -8,8 +8,11 @@ use std::sync::Arc;
 
 use crate::engine::Engine;
 use crate::image::{GENERAL, RBP, RSP};
-use crate::state::{read_locals, Item, State};
+use crate::state::{read_locals, Item, State, Stop};
 use crate::term::{below, fresh, Node, Term};
+
+/// How often a place is visited before what comes there is joined.
+const JOIN_AFTER: u32 = 6;
 
 /// Variables and arrays of a term.
 fn symbols(terms: &[Term]) -> HashSet<Term> {
@@ -75,12 +78,42 @@ impl Writer {
 }
 
 impl Engine<'_> {
-    /// Forgets what is dead in the state; true if it is covered.
-    pub fn is_covered(&mut self, state: &mut State) -> bool {
+    /// Forgets what is dead in the state; true if it is covered. If `joins`, it is joined with the one before in a place that was
+    /// visited often.
+    pub fn is_covered(&mut self, state: &mut State, joins: bool) -> Result<bool, Stop> {
         if state.is_tail {
-            return false;
+            return Ok(false);
         }
         self.forget(state);
+        if self.is_seen(state) {
+            return Ok(true);
+        }
+        if !joins {
+            return Ok(false);
+        }
+        self.states += 1;
+        state.number = self.states;
+        let place = crate::join::shape(self, state);
+        let (visits, last) = match self.places.remove(&place) {
+            Some((visits, last)) => (visits + 1, Some(last)),
+            None => (1, None),
+        };
+        if let Some(last) = last.filter(|_| visits > JOIN_AFTER) {
+            let mut joined = self.joined(&last, state, visits - JOIN_AFTER)?;
+            // What covers the join covers this state. The last one stays: it may be what covers the join.
+            if self.is_seen(&mut joined) {
+                self.places.insert(place, (visits, last));
+                return Ok(true);
+            }
+            self.replaced.insert(last.number);
+            *state = joined;
+        }
+        self.places.insert(place, (visits, state.clone()));
+        Ok(false)
+    }
+
+    /// Whether the state is an instance of one that was seen; otherwise note is taken of it.
+    fn is_seen(&mut self, state: &mut State) -> bool {
         let mut held: Vec<Term> = state.locals.clone();
         for item in &state.stack {
             if let Item::Return { locals, .. } = item {

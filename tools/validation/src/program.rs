@@ -173,6 +173,8 @@ pub struct Program {
     places: HashMap<(String, String), usize>,
     /// Names that stand for several functions or objects.
     pub ambiguous: BTreeSet<String>,
+    /// Where a statement stands in its function, by its address here.
+    pub lines: HashMap<usize, u32>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -334,7 +336,9 @@ impl Program {
                 widths.push(results.get(&added).copied().unwrap_or(64));
             }
             let (name, layer) = (term.name.clone(), layer.to_string());
-            let function = Function { name, layer, parameters: term.parameters, widths, body: Arc::new(body) };
+            let body = Arc::new(body);
+            enumerate(&body, &mut 0, &mut self.lines);
+            let function = Function { name, layer, parameters: term.parameters, widths, body };
             if self.functions.insert(term.name.clone(), Arc::new(function)).is_some() {
                 self.ambiguous.insert(term.name);
             }
@@ -349,6 +353,20 @@ impl Program {
     /// Whether cells of this kind hold what start-up has left in them.
     pub fn is_set_at_start(&self, cells: usize) -> bool {
         SET_AT_START.iter().any(|(object, field)| self.place(object, field) == Some(cells))
+    }
+}
+
+/// Numbers statements in the order of the text.
+fn enumerate(stmt: &Arc<Stmt>, next: &mut u32, out: &mut HashMap<usize, u32>) {
+    *next += 1;
+    out.insert(Arc::as_ptr(stmt) as usize, *next);
+    match &**stmt {
+        Stmt::Seq(a, b) | Stmt::If(_, a, b) => {
+            enumerate(a, next, out);
+            enumerate(b, next, out);
+        }
+        Stmt::While(_, body) => enumerate(body, next, out),
+        _ => {}
     }
 }
 

@@ -24,7 +24,8 @@ pub struct Options {
     pub kept: Option<PathBuf>,
     /// These functions; empty for all.
     pub functions: Vec<String>,
-    /// How many questions to the solver a function may take, in each way to treat its loops.
+    /// How many questions to the solver a function may take, in each way to treat its loops, beside those that it may take for
+    /// each of its instructions.
     pub limit: u64,
     pub threads: usize,
 }
@@ -137,6 +138,9 @@ fn has_loop(stmt: &Stmt, program: &Program, depth: u32) -> bool {
     }
 }
 
+/// Questions that a function may take more for each of its instructions.
+const PER_INSTRUCTION: u64 = 12;
+
 /// One function, with its loops treated in one way after the other until one succeeds.
 pub fn validate_one(
     program: &Program,
@@ -160,6 +164,7 @@ pub fn validate_one(
         true => &[LoopMode::Cut, LoopMode::Mixed, LoopMode::Unroll(10)],
         false => &[LoopMode::Cut],
     };
+    let limit = limit + PER_INSTRUCTION * image.instructions(range).map_or(0, |all| all.len() as u64);
     for mode in modes {
         engine.validate(range.start, *mode, limit);
         result.queries += engine.solver.queries;

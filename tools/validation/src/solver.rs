@@ -158,6 +158,12 @@ pub struct Path {
 }
 
 impl Path {
+    pub fn of(conditions: Vec<Term>) -> Path {
+        let mut path = Path::default();
+        conditions.into_iter().for_each(|one| path.assume(one));
+        path
+    }
+
     /// What holds together is kept apart: each part by itself may outlive what the others speak of.
     pub fn assume(&mut self, condition: Term) {
         for part in crate::term::conjuncts(condition) {

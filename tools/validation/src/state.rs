@@ -65,6 +65,8 @@ pub struct State {
     pub warming: Option<(usize, usize)>,
     /// An address that is not a cut point although it is a loop's header: the machine stands there.
     pub passing: Option<u64>,
+    /// Among the states of which note was taken, that of the last one that this one comes from; 0 before the first.
+    pub number: u64,
     /// How often loops have been entered, where they are unrolled.
     pub unrolled: u32,
     /// Why a call of the machine was not taken for the term's, where the term was executed in place instead.
@@ -139,6 +141,17 @@ impl Frame {
             value = Some(value.map_or(part, |low| concat(part, low)));
         }
         value.unwrap_or_else(|| zero_extend(fresh("stack", 8), bytes as u32 * 8))
+    }
+
+    /// Cuts both so that they have the same entries, and forgets what one of them does not have.
+    pub fn align(&mut self, other: &mut Frame) {
+        let ends = |frame: &Frame| -> Vec<i64> {
+            frame.held.iter().flat_map(|(at, term)| [*at, at + Frame::bytes(*term)]).collect()
+        };
+        ends(other).into_iter().for_each(|at| self.cut(at));
+        ends(self).into_iter().for_each(|at| other.cut(at));
+        self.held.retain(|at, _| other.held.contains_key(at));
+        other.held.retain(|at, _| self.held.contains_key(at));
     }
 
     /// Forgets what is below an offset.

@@ -1,5 +1,6 @@
 //! What programs read, and small kernels.
 
+mod joins;
 mod small;
 
 use std::path::Path;

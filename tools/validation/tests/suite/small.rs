@@ -10,7 +10,7 @@ const OBJECT: &str = "struct small {\n    uint32_t turn;\n};\n\nstatic struct sm
 const DATA: &str = ".bss\n.balign 4\n.type small, @object\n.size small, 4\nsmall: .skip 4\n";
 
 /// Validates `function`, of which `c` is the C and `code` the machine code. `test`: a name for the folder.
-fn validated(test: &str, function: &str, header: &str, c: &str, code: &str) -> FunctionResult {
+pub fn validated(test: &str, function: &str, header: &str, c: &str, code: &str) -> FunctionResult {
     let folder: PathBuf = std::env::temp_dir().join(format!("validation-{test}-{}", std::process::id()));
     let layer = folder.join("kernel/layers/small");
     std::fs::create_dir_all(&layer).unwrap();
@@ -38,7 +38,7 @@ fn validated(test: &str, function: &str, header: &str, c: &str, code: &str) -> F
     found.functions.into_iter().next().unwrap()
 }
 
-fn symbol(name: &str, body: &str) -> String {
+pub fn symbol(name: &str, body: &str) -> String {
     format!(".globl {name}\n.type {name}, @function\n{name}:\n{body}\n.size {name}, .-{name}\n")
 }
 

@@ -1,0 +1,49 @@
+//! Which state is explored next: the one that is furthest behind in the text of the term. So what comes to a place by
+//! different ways is there before any of it goes on, and can be merged.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::program::Program;
+use crate::state::{Item, State};
+
+#[derive(Default)]
+pub struct Queue {
+    /// By place in the text, the later state of a place first.
+    waiting: BTreeMap<(Vec<u32>, Reverse<u64>), State>,
+    pushed: u64,
+}
+
+/// For each function that the term is in, from the outside in, the statement that comes next; a function that has ended is
+/// behind all that are still at work.
+fn place(program: &Program, state: &State) -> Vec<u32> {
+    let mut place = Vec::new();
+    let mut next = u32::MAX;
+    for item in &state.stack {
+        match item {
+            Item::Stmt(stmt) | Item::Loop(stmt) => {
+                next = program.lines.get(&(Arc::as_ptr(stmt) as usize)).copied().unwrap_or(0);
+            }
+            Item::Return { .. } => {
+                place.push(next);
+                next = u32::MAX;
+            }
+            Item::End => {}
+        }
+    }
+    place.push(next);
+    place.push(u32::MAX);
+    place
+}
+
+impl Queue {
+    pub fn push(&mut self, program: &Program, state: State) {
+        self.pushed += 1;
+        self.waiting.insert((place(program, &state), Reverse(self.pushed)), state);
+    }
+
+    pub fn pop(&mut self) -> Option<State> {
+        self.waiting.pop_first().map(|(_, state)| state)
+    }
+}

@@ -1,0 +1,71 @@
+//! Where many paths come to one place their states are joined. Wrong code is refused behind a join as before it.
+
+use crate::small::{symbol, validated};
+
+const HEADER: &str = "void note(uint32_t x);\nuint32_t many(uint32_t n);";
+const NOTE: &str = "void note(uint32_t x)\n{\n    small[0].turn = x;\n}\n\n";
+
+/// Branches one after the other, each with a call behind it: the paths double at each.
+const BRANCHES: u32 = 12;
+
+fn note() -> String {
+    symbol("note", "mov dword ptr [small], edi\n ret")
+}
+
+/// Adds up what the bits of the argument stand for. `of`: what the machine adds at a bit.
+fn sums(test: &str, of: impl Fn(u32) -> u32, end: &str) -> validation::FunctionResult {
+    let (mut c, mut code) = (String::new(), String::new());
+    for bit in 0..BRANCHES {
+        let (mask, number) = (1u32 << bit, 3 * bit + 5);
+        c += &format!("    if ((n & {mask}u) != 0u) {{\n        sum = sum + {number}u;\n    }}\n    note({bit}u);\n");
+        code += &format!("test esi, {mask}\n je 1f\n add ecx, {}\n1: mov edi, {bit}\n call note\n", of(bit));
+    }
+    let c = format!("{NOTE}uint32_t many(uint32_t n)\n{{\n    uint32_t sum = 0u;\n{c}    return sum;\n}}\n");
+    let code = format!("mov esi, edi\n xor ecx, ecx\n{code} mov eax, ecx\n{end} ret");
+    validated(test, "many", HEADER, &c, &format!("{}{}", note(), symbol("many", &code)))
+}
+
+#[test]
+fn paths_that_meet_again_are_joined() {
+    // Without joins these are 4096 paths, and more questions than there are.
+    let right = sums("sums-right", |bit| 3 * bit + 5, "");
+    assert!(right.validated, "{:?}", right.reasons);
+    assert!(right.queries < 1000, "{} questions", right.queries);
+}
+
+#[test]
+fn wrong_code_is_refused_before_and_behind_a_join() {
+    for wrong in [0, 5, BRANCHES - 1] {
+        let one = sums("sums-branch", |bit| 3 * bit + 5 + u32::from(bit == wrong), "");
+        assert!(!one.validated, "bit {wrong}");
+    }
+    assert!(!sums("sums-end", |bit| 3 * bit + 5, "add eax, 1\n").validated);
+    // Right but for one of the sums that the joined state stands for.
+    assert!(!sums("sums-value", |bit| 3 * bit + 5, "cmp eax, 38\n jne 1f\n xor eax, eax\n1:\n").validated);
+}
+
+/// Cases that come to one call. What the machine does behind it is wrong for the last of them alone: those that are joined last.
+fn cases(test: &str, end: &str) -> validation::FunctionResult {
+    let (mut c, mut code) = (String::new(), String::new());
+    for case in 1..=12 {
+        c += &format!("    if (n == {case}u) {{\n        x = {}u;\n    }}\n", 10 * case);
+        code += &format!("cmp edi, {case}\n jne 1f\n mov ecx, {}\n1:\n", 10 * case);
+    }
+    let c = format!(
+        "{NOTE}uint32_t many(uint32_t n)\n{{\n    uint32_t x = 0u;\n{c}    note(1u);\n    note(2u);\n    return x;\n}}\n"
+    );
+    let code =
+        format!("xor ecx, ecx\n{code} mov edi, 1\n call note\n mov edi, 2\n call note\n mov eax, ecx\n{end} ret");
+    validated(test, "many", HEADER, &c, &format!("{}{}", note(), symbol("many", &code)))
+}
+
+/// A join that says no more than the state it takes the place of is not covered by that state: one of them is explored.
+#[test]
+fn what_is_joined_last_is_explored_too() {
+    let right = cases("cases-right", "");
+    assert!(right.validated, "{:?}", right.reasons);
+    for value in (0..=12).map(|case| 10 * case) {
+        let end = format!("cmp eax, {value}\n jne 1f\n add eax, 1\n1:\n");
+        assert!(!cases("cases-wrong", &end).validated, "{value}");
+    }
+}
