@@ -118,13 +118,6 @@ void machine_set_line(uint32_t line, uint32_t level)
     }
 }
 
-void ioapic_ended(uint32_t input)
-{
-    if (input == PASSED_LINE) {
-        passed_end();
-    }
-}
-
 void machine_tick(void)
 {
     pic_pulse(&machine.pic, 0);

@@ -2,8 +2,8 @@
  * line is raised; once the guest has served it, the guest's line is lowered and the device's opened. If the device still has
  * something to say, it interrupts again at once: so its line need not be looked at.
  *
- * At the I/O controller the interrupt is served when it is ended. At the 8259 pair kernels end it before they serve it, and keep the
- * line masked until they have: there it is served when it was ended and the line is open. */
+ * At the 8259 pair kernels end an interrupt before they serve it, and keep the line masked until they have: it is served when it was
+ * ended and the line is open. */
 #include "pci/passed.h"
 
 #include "ashlar/domain.h"
@@ -233,16 +233,6 @@ void passed_allow_interrupts(uint32_t allowed)
     drive_line();
 }
 
-void passed_end(void)
-{
-    if (is_raised) {
-        is_taken = 0;
-        is_raised = 0;
-        drive_line();
-        say(PCI_IRQ_DONE);
-    }
-}
-
 void passed_follow(void)
 {
     if (is_raised == 0) {
@@ -251,6 +241,9 @@ void passed_follow(void)
     if (pic_is_serving(&machine.pic, PASSED_LINE)) {
         is_taken = 1;
     } else if (is_taken && pic_is_masked(&machine.pic, PASSED_LINE) == 0) {
-        passed_end();
+        is_taken = 0;
+        is_raised = 0;
+        drive_line();
+        say(PCI_IRQ_DONE);
     }
 }

@@ -33,9 +33,8 @@ uint64_t passed_read(uint64_t offset, uint32_t bytes);
 void passed_write(uint64_t offset, uint32_t bytes, uint64_t value);
 /* Whether its interrupt may reach the guest (the command register says so). */
 void passed_allow_interrupts(uint32_t allowed);
-/* The guest has served the interrupt: the device may interrupt again. */
-void passed_end(void);
-/* Looks whether it has, by the 8259 pair. To be called whenever that may have changed. */
+/* Looks whether the guest has served the interrupt: then the device may interrupt again. To be called whenever the 8259 pair may have
+ * changed. */
 void passed_follow(void);
 
 #endif

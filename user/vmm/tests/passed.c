@@ -134,19 +134,6 @@ static void serves_at_the_pair(void)
     CHECK(line == 1 && machine.pic.output == 1);
 }
 
-static void serves_at_the_controller(void)
-{
-    bind();
-    passed_end(); /* of another source of the line */
-    CHECK(line == 0);
-    num_said = 0;
-    receive(PCI_IRQ);
-    passed_end();
-    CHECK(was_said(PCI_IRQ_DONE, 0, 0) && line == 0);
-    passed_end();
-    CHECK(num_said == 1);
-}
-
 /* A guest that has switched interrupts off gets none, and gets it when it lets them in. */
 static void keeps_interrupts(void)
 {
@@ -206,7 +193,6 @@ static void loses_early(void)
 int main(void)
 {
     serves_at_the_pair();
-    serves_at_the_controller();
     keeps_interrupts();
     loses();
     loses_early();
