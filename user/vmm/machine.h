@@ -55,8 +55,8 @@ struct machine {
 extern struct machine machine;
 
 /* The lock, for the thread of `cpu`. Who waits for it sleeps, so that a thread that holds it, and is out of its time, is not waited
- * for by a processor. Unlocking ends the run if the guest has asked for that, and wakes CPU 0's thread if that has something to
- * do. */
+ * for by a processor. Unlocking lets the guest's PCI device interrupt again if the guest has served it, ends the run if the guest has
+ * asked for that, and wakes CPU 0's thread if that has something to do. */
 void machine_lock(struct cpu *cpu);
 void machine_unlock(struct cpu *cpu);
 

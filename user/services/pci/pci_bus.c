@@ -92,7 +92,10 @@ static void read_policy(void)
     size_t length = 0;
     const char *value = env_text_find((const char *)ENV_VADDR, "restart.", driver, &length);
 
-    has_policy = value != 0 && restart_parse(&policy, value, length);
+    has_policy = value != 0;
+    if (has_policy && !restart_parse(&policy, value, length)) {
+        print("BUS the restart policy of %s is not understood; it is never started again\n", driver);
+    }
 }
 
 /* The table of messages has a place of its own where another register names it. */
