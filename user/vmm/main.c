@@ -188,7 +188,7 @@ static void reset(const struct load_request *request, uint64_t tsc_khz)
         cpu->state = i == 0 ? CPU_RUNS : CPU_WAITS;
         cpu->nmi = 0;
         cpu->away = 0;
-        cpu->dead = 0;
+        cpu->stuck = 0;
         memset(cpu->exits, 0, sizeof cpu->exits);
         cpu->page[VCPU_TSC_OFFSET] = machine.tsc_offset;
         cpuid_publish(cpu);

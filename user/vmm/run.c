@@ -9,6 +9,7 @@
 #include "cpu/halt.h"
 #include "cpu/ipi.h"
 #include "cpu/msr.h"
+#include "cpu/stuck.h"
 #include "devices/console.h"
 #include "devices/io.h"
 #include "devices/mmio.h"
@@ -170,22 +171,9 @@ static void take_inbox(struct cpu *cpu)
 }
 
 /* Can only another CPU wake this one? */
-static uint32_t is_dead(const struct cpu *cpu)
+static uint32_t is_stuck(const struct cpu *cpu)
 {
     return cpu->state == CPU_WAITS || (cpu->state == CPU_HALTED && (cpu->page[VCPU_RFLAGS] & RFLAGS_IF) == 0);
-}
-
-/* A guest of which all CPUs are dead stays so. Each says that it is before it looks at the others, so the last one finds them all. */
-static void note_death(struct cpu *cpu)
-{
-    __atomic_store_n(&cpu->dead, 1, __ATOMIC_SEQ_CST);
-    for (uint32_t i = 0; i < machine.cpus; i++) {
-        struct cpu *other = &machine.cpu[i];
-        if (__atomic_load_n(&other->dead, __ATOMIC_SEQ_CST) == 0 || inbox_is_full(&other->inbox)) {
-            return;
-        }
-    }
-    machine_end(cpu, END_FAULTY, "it halted with interrupts off, for good");
 }
 
 /* ---- exits ---- */
@@ -343,14 +331,17 @@ static const char *rest(struct cpu *cpu)
 {
     uint64_t bits = 0;
     uint32_t status = STATUS_OK;
-    if (is_dead(cpu)) {
-        note_death(cpu);
+    if (is_stuck(cpu)) {
+        stuck_begin(cpu);
+        if (all_are_stuck()) {
+            machine_end(cpu, END_FAULTY, "it halted with interrupts off, for good");
+        }
     }
     if (go_away(cpu)) {
         status = sys_wait(cpu->wake, next_deadline(cpu), &bits);
     }
     come_back(cpu);
-    __atomic_store_n(&cpu->dead, 0, __ATOMIC_SEQ_CST);
+    stuck_end(cpu);
     if (status == ERR_TIMEOUT) {
         handle_time(cpu);
     } else if (status != STATUS_OK) {

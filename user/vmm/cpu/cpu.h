@@ -36,8 +36,8 @@ struct cpu {
 
     /* Any thread's, by atomic operations. */
     struct inbox inbox;
-    uint32_t away; /* 1: in the guest, or waiting; who leaves something in the inbox wakes it */
-    uint32_t dead; /* 1: only another CPU could wake it */
+    uint32_t away;  /* 1: in the guest, or waiting; who leaves something in the inbox wakes it */
+    uint32_t stuck; /* odd: only another CPU could wake it (stuck.h) */
 };
 
 /* Wakes the thread of `cpu` if it is away. To be called after something was put into its inbox. */
