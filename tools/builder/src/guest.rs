@@ -15,6 +15,8 @@ pub const RAMDISK: &str = "busybox";
 const MEASURING_RAMDISK: &str = "busybox-measure";
 /// A guest's firmware: Debian's SeaBIOS for QEMU's machine `microvm`.
 const FIRMWARE: &str = "seabios";
+/// A guest's kernel that is not Linux: Debian's memtest86+.
+const MEMORY_TESTER: &str = "memtest86+";
 /// What a guest's disk holds: Debian, installed.
 const DEBIAN: &str = "debian";
 /// Or GRUB alone.
@@ -25,9 +27,15 @@ pub fn files(project: &Project) -> BTreeMap<String, PathBuf> {
     let folder = project.guest();
     let guest = image::Guest::at(&folder);
     let measuring = image::measuring_ramdisk_at(&folder);
-    [(KERNEL, guest.kernel), (RAMDISK, guest.ramdisk), (FIRMWARE, guest.firmware), (MEASURING_RAMDISK, measuring)]
-        .map(|(name, path)| (name.to_string(), path))
-        .into()
+    [
+        (KERNEL, guest.kernel),
+        (RAMDISK, guest.ramdisk),
+        (FIRMWARE, guest.firmware),
+        (MEASURING_RAMDISK, measuring),
+        (MEMORY_TESTER, image::memory_tester_at(&folder)),
+    ]
+    .map(|(name, path)| (name.to_string(), path))
+    .into()
 }
 
 /// Where the named disk images are once made.
@@ -45,8 +53,11 @@ pub fn fetch(project: &Project, output: &Output) -> Result<image::Guest, Failure
 
 /// Fetches the files that the system names, and makes its guests' disk images.
 pub fn prepare(system: &System, project: &Project, output: &Output) -> Result<(), Failure> {
-    if !system.files.is_empty() {
+    if system.files.iter().any(|name| name != MEMORY_TESTER) {
         fetch(project, output)?;
+    }
+    if system.files.iter().any(|name| name == MEMORY_TESTER) {
+        image::memory_tester(&project.guest(), &mut |text| output.detail(text)).map_err(unable)?;
     }
     if system.files.iter().any(|name| name == MEASURING_RAMDISK) {
         image::measuring_ramdisk(&project.guest(), &mut |text| output.detail(text)).map_err(unable)?;

@@ -30,6 +30,10 @@ const CHECKER_PACKAGE: &str = "e2fsck-static";
 const FIRMWARE_PACKAGE: &str = "seabios";
 const FIRMWARE: &str = "./usr/share/seabios/bios-microvm.bin";
 
+/// A kernel for guests that is not Linux: it tests their memory and processors.
+const MEMORY_TESTER_PACKAGE: &str = "memtest86+";
+const MEMORY_TESTER: &str = "./boot/memtest86+x64.bin";
+
 /// Where the guest files are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guest {
@@ -101,6 +105,25 @@ pub fn fetch_guest(folder: &Path, say: &mut dyn FnMut(&str)) -> Result<Guest, Er
     }
     manifest.write(&guest.manifest)?;
     Ok(guest)
+}
+
+/// Where the memory tester of `folder` is, there or not.
+pub fn memory_tester_at(folder: &Path) -> PathBuf {
+    folder.join("memtest86+")
+}
+
+/// Fetches the memory tester into `folder` unless it is there, and checks it.
+pub fn memory_tester(folder: &Path, say: &mut dyn FnMut(&str)) -> Result<PathBuf, Error> {
+    std::fs::create_dir_all(folder).map_err(|error| Error::Write { path: folder.to_path_buf(), error })?;
+    let path = memory_tester_at(folder);
+    let at = Guest::at(folder).manifest;
+    let mut manifest = Manifest::read(&at);
+    if !path.exists() {
+        take(&Package::find(MEMORY_TESTER_PACKAGE)?, folder, MEMORY_TESTER, &path, &mut manifest, say)?;
+        manifest.write(&at)?;
+    }
+    manifest.check(&path)?;
+    Ok(path)
 }
 
 /// The guest's ramdisk, packed, with `further` programs among its commands.

@@ -17,7 +17,7 @@ pub use debian::{debian_disk, debian_disk_at, NEEDS as DEBIAN_NEEDS};
 pub use devices::{add_module, fetch_device_guest, kernel_release};
 pub use error::Error;
 pub use grub::{grub_disk, grub_disk_at};
-pub use guest::{fetch_guest, Guest};
+pub use guest::{fetch_guest, memory_tester, memory_tester_at, Guest};
 pub use iso::write_iso;
 pub use kvm::fetch_kvm_host;
 pub use measure::{measuring_ramdisk, measuring_ramdisk_at};

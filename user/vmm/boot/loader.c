@@ -86,7 +86,9 @@ const char *loader_check(const struct load_request *r)
     }
     uint64_t body = body_bytes(r);
     uint64_t payload = get(k + PAYLOAD_OFFSET, 4), payload_length = get(k + PAYLOAD_LENGTH, 4);
-    if (body < ENTRY_64 + 16 || payload > body || payload_length > body - payload || payload_length < 64) {
+    /* Programs that are not Linux have none: both are 0. */
+    if (body < ENTRY_64 + 16 || payload > body || payload_length > body - payload ||
+        (payload_length < 64 && (payload | payload_length) != 0)) {
         return "its header is damaged: the compressed kernel does not lie inside the file";
     }
     uint64_t alignment = get(k + KERNEL_ALIGNMENT, 4), address = get(k + PREF_ADDRESS, 8);

@@ -126,6 +126,14 @@ int main(void)
     FAULT(request.initrd_size = ~0ul);
     FAULT(put(file + CMDLINE_SIZE, 5, 4));
 
+    FAULT(put(file + PAYLOAD_LENGTH, 63, 4));
+    FAULT(put(file + PAYLOAD_LENGTH, 0, 4));
+
+    make(); /* a program that is not Linux has no packed kernel */
+    put(file + PAYLOAD_OFFSET, 0, 4);
+    put(file + PAYLOAD_LENGTH, 0, 4);
+    CHECK(loader_check(&request) == 0);
+
     make();
     request.kernel_size = sizeof file - 15; /* less than the rounding of the header's size */
     CHECK(loader_check(&request) == 0);

@@ -11,6 +11,7 @@ const MAGIC: usize = 0x202;
 const VERSION: usize = 0x206;
 const KERNEL_VERSION: usize = 0x20e;
 const LOAD_FLAGS: usize = 0x236;
+const PAYLOAD_LENGTH: usize = 0x24c;
 const PREFERRED_ADDRESS: usize = 0x258;
 const INIT_SIZE: usize = 0x260;
 const HEADER_END: usize = 0x264;
@@ -82,11 +83,17 @@ fn check_image(bytes: &[u8]) -> Result<(), Flaw> {
     if (bytes.len() as u64) + 16 <= whole {
         return flaw(format!("it has {} bytes, but its header says {whole}", bytes.len()));
     }
-    let has_checksum = version_of(bytes).is_none_or(|version| version < WITHOUT_CRC);
+    let has_checksum = is_linux(bytes) && version_of(bytes).is_none_or(|version| version < WITHOUT_CRC);
     if has_checksum && !checksum_fits(&bytes[..bytes.len().min(whole as usize)]) {
         return flaw("its checksum does not fit its contents".into());
     }
     Ok(())
+}
+
+/// Whether Linux's build made it: other programs for the same boot protocol, as memory testers, have no packed kernel inside, and no
+/// version that begins with a number.
+fn is_linux(kernel: &[u8]) -> bool {
+    u32_at(kernel, PAYLOAD_LENGTH) != 0 || version_of(kernel).is_some()
 }
 
 /// Major and minor version of the kernel, by the text in its header.
@@ -159,6 +166,7 @@ mod tests {
         bytes[LOAD_FLAGS] = 1;
         bytes[PREFERRED_ADDRESS + 3] = 1;
         bytes[INIT_SIZE + 2] = 0x10;
+        bytes[PAYLOAD_LENGTH] = 128;
         let end = bytes.len() - 4;
         let checksum = !crc32(&bytes[..end]);
         bytes[end..].copy_from_slice(&checksum.to_le_bytes());
@@ -192,6 +200,19 @@ mod tests {
             bytes[KERNEL_VERSION + 1] = 2; // at 0x400
             bytes[0x400..0x400 + version.len()].copy_from_slice(version.as_bytes());
             assert_eq!(check_kernel(&bytes).is_err(), needs, "{version}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_not_linux_needs_no_checksum() {
+        for (version, payload, needs) in
+            [("Memtest86+ v6.10", 0, false), ("Memtest86+ v6.10", 1, true), ("6.1.0", 0, true)]
+        {
+            let mut bytes = kernel();
+            bytes[PAYLOAD_LENGTH] = payload;
+            bytes[KERNEL_VERSION + 1] = 2; // at 0x400
+            bytes[0x400..0x400 + version.len()].copy_from_slice(version.as_bytes());
+            assert_eq!(check_kernel(&bytes).is_err(), needs, "{version}, {payload}");
         }
     }
 

@@ -271,7 +271,7 @@ const VM: TableSpec = TableSpec {
                 "kernel",
                 Kind::Name(Object::File),
                 "none; only with `firmware`, or where `monitor` names a program that brings its own guest",
-                "The guest's kernel: a Linux bzImage, or an ELF file with a PVH entry; named like `files`.",
+                "The guest's kernel: a Linux bzImage, another program for that boot protocol, or an ELF file with a PVH entry; named like `files`. `debian-cloud` is Debian's Linux for virtual machines, `memtest86+` its memory tester.",
             ),
             optional(
                 "firmware",

@@ -20,6 +20,7 @@ pub fn assets(build: &Path) -> Assets {
         ("debian-cloud".to_string(), build.join("vmlinuz")),
         ("busybox".to_string(), build.join("initrd.img")),
         ("busybox-measure".to_string(), build.join("initrd.img")),
+        ("memtest86+".to_string(), build.join("memtest86+")),
         ("seabios".to_string(), build.join("seabios.bin")),
     ]);
     let disk_images = ["debian", "grub"].map(|name| (name.to_string(), build.join(format!("{name}.img")))).into();
