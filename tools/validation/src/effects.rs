@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use crate::engine::Engine;
 use crate::primitives;
-use crate::program::Stmt;
 use crate::state::read_cells;
+use crate::syntax::Stmt;
 
 impl Engine<'_> {
     /// The kinds of cells that a call may read or write, by its term; none if it may be that others see memory meanwhile. gcc

@@ -5,8 +5,9 @@
 
 use c2coq::ast::{BinaryOp, Comparison};
 
-use crate::program::{Condition, Expr, Program};
+use crate::program::Program;
 use crate::state::{refuse, Access, State, Stop};
+use crate::syntax::{Condition, Expr};
 use crate::term::build::{add, and, binary, equal, extract, implies, less, not, or, read, sub, times, zero_extend};
 use crate::term::{constant, mask, Binary, Term};
 

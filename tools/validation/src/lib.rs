@@ -32,12 +32,15 @@ mod order;
 mod primitives;
 mod program;
 mod proved;
+mod reader;
+mod relation;
 mod report;
 mod requirements;
 mod run;
 mod slots;
 mod solver;
 mod state;
+mod syntax;
 mod term;
 
 pub use report::{schema, BinaryResult, FunctionResult, MutantCounts, Share, Validation, TRUSTED};

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use crate::engine::{Engine, LoopMode};
 use crate::evaluate::{fit, Evaluator};
 use crate::primitives::{self, Inline};
-use crate::program::{Condition, Expr, Function, Stmt};
+use crate::program::Function;
 use crate::state::{refuse, Item, State, Stop};
+use crate::syntax::{Condition, Expr, Stmt};
 use crate::term::build::{not, store};
 use crate::term::{constant, Term};
 

@@ -12,8 +12,9 @@ use crate::engine::{Engine, LoopMode};
 use crate::image::Image;
 use crate::kept::Kept;
 use crate::layout::Layout;
-use crate::program::{Function, Program, ProgramError, Stmt};
+use crate::program::{Function, Program, ProgramError};
 use crate::report::{family, FunctionResult, Share, Validation};
+use crate::syntax::Stmt;
 
 /// What is validated, and how long it may take.
 #[derive(Debug, Clone)]

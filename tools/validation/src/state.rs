@@ -5,8 +5,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::image::Image;
-use crate::program::{Expr, Function, Stmt};
+use crate::program::Function;
 use crate::solver::{Path, Trouble};
+use crate::syntax::{Expr, Stmt};
 use crate::term::build::{concat, extract, zero_extend};
 use crate::term::{fresh, Term};
 
