@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::engine::{differs, Engine};
 use crate::image::{ARGUMENTS, DF, GENERAL, RBP, RSP};
 use crate::state::{refuse, State, Stop};
-use crate::term::build::{equal, extract, less, not, read};
+use crate::term::build::{and, equal, extract, less, not, or, read};
 use crate::term::{constant, fresh, fresh_array, Term};
 
 impl Engine<'_> {
@@ -146,20 +146,17 @@ impl Engine<'_> {
         state.machine_stores = later;
         let now: Vec<(usize, Term, u64)> = now;
         for (cells, flat, address) in now {
-            let meant: Vec<Term> =
-                state.proved_stores.iter().filter(|(one, _)| *one == cells).map(|(_, flat)| *flat).collect();
-            if meant.contains(&flat) {
-                continue;
-            }
             let mut some = constant(0, 1);
-            meant.iter().for_each(|other| some = crate::term::build::or(some, equal(flat, *other)));
+            for one in state.proved_stores.iter().filter(|one| one.cells == cells) {
+                some = or(some, and(one.guard, equal(flat, one.flat)));
+            }
             if !state.path.always(some, &mut self.solver)? {
                 let name = self.cells_name(cells);
                 let place = self.image.describe(address);
                 return refuse(format!("the machine writes {name}, the term does not, in {place}; found"));
             }
         }
-        state.proved_stores.retain(|(cells, _)| !counts(*cells));
+        state.proved_stores.retain(|one| !counts(one.cells));
         for cells in (0..state.memory.len()).filter(|cells| counts(*cells)) {
             let (machine, term) = (state.memory[cells], state.proved[cells]);
             if machine == term {
@@ -173,13 +170,29 @@ impl Engine<'_> {
             let index = fresh("index", 32);
             let same = equal(read(machine, index), read(term, index));
             let same = match u32::try_from(size) {
-                Ok(size) => crate::term::build::or(not(less(index, constant(u128::from(size), 32))), same),
+                Ok(size) => or(not(less(index, constant(u128::from(size), 32))), same),
                 Err(_) => same,
             };
             if !state.path.always(same, &mut self.solver)? {
                 return refuse(format!("memory differs in {}", self.cells_name(cells)));
             }
             state.memory[cells] = term;
+        }
+        Ok(())
+    }
+
+    /// What both have written the same of is compared now, so that a join does not forget that it is the same; the rest later.
+    pub fn reconcile(&mut self, state: &mut State) -> Result<(), Stop> {
+        let differs = |cells: &usize| state.memory[*cells] != state.proved[*cells];
+        let mut open: BTreeSet<usize> = (0..state.memory.len()).filter(differs).collect();
+        open.extend(state.machine_stores.iter().map(|(cells, ..)| *cells));
+        for cells in open {
+            let mut attempt = state.clone();
+            match self.memory_agrees_in(&mut attempt, Some(&BTreeSet::from([cells]))) {
+                Ok(()) => *state = attempt,
+                Err(Stop::Refused(_)) => {}
+                Err(other) => return Err(other),
+            }
         }
         Ok(())
     }

@@ -11,9 +11,8 @@ use crate::layout::Layout;
 use crate::loops::Loop;
 use crate::order::Queue;
 use crate::program::{Function, Program};
-use crate::proved::Sync;
 use crate::solver::{Path, Solver};
-use crate::state::{refuse, Event, Frame, Item, Refusal, State, Stop};
+use crate::state::{refuse, Frame, Item, Refusal, State, Stop};
 use crate::term::build::{extract, less, read};
 use crate::term::{constant, fresh, fresh_array, Term};
 
@@ -70,6 +69,8 @@ pub struct Engine<'a> {
     pub states: u64,
     /// Refusals do not end the exploration.
     pub collect: bool,
+    /// Paths of the term that meet while the machine stays are one state.
+    pub fuses: bool,
     /// The round of the loop that is being cut, and the states in which the term has left that loop: they go on when it is known
     /// which round is the last.
     pub round: Option<usize>,
@@ -102,6 +103,7 @@ impl<'a> Engine<'a> {
             replaced: HashSet::new(),
             states: 0,
             collect: false,
+            fuses: false,
             round: None,
             exits: Vec::new(),
             refusals: Vec::new(),
@@ -118,11 +120,12 @@ impl<'a> Engine<'a> {
     }
 
     /// Explores all states from the function's entry on; what remains in `refusals` is why it is not validated.
-    pub fn validate(&mut self, start: u64, mode: LoopMode, limit: u64) {
+    pub fn validate(&mut self, start: u64, mode: LoopMode, fuses: bool, limit: u64) {
         crate::term::clear();
         self.solver.restart(limit);
         self.entry = Engine::fresh_entry();
         self.mode = mode;
+        self.fuses = fuses;
         self.covered.clear();
         self.loops.clear();
         self.seen.clear();
@@ -190,6 +193,7 @@ impl<'a> Engine<'a> {
             passing: None,
             number: 0,
             unrolled: 0,
+            selectors: Vec::new(),
             doubt: None,
         };
         self.assume_requirements(&mut state);
@@ -205,7 +209,7 @@ impl<'a> Engine<'a> {
         let mut todo = vec![first];
         loop {
             todo.drain(..).for_each(|state| queue.push(self.program, state));
-            let Some(state) = queue.pop() else { return };
+            let Some(state) = queue.pop(self) else { return };
             if self.replaced.contains(&state.number) {
                 continue;
             }
@@ -235,89 +239,9 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn synchronise(&mut self, state: State, sync: &Sync, todo: &mut Vec<State>, refusals: &mut Vec<Refusal>) {
-        match sync {
-            Sync::Loop { stmt, depth } => return self.at_loop(state, stmt, *depth, todo, refusals),
-            Sync::Left => return todo.push(state),
-            Sync::Return(_) | Sync::Call { .. } => {}
-        }
-        let waiting = match self.run_machine(&state, false) {
-            Ok(waiting) => waiting,
-            Err((at, stop)) => {
-                refusals.extend(refusal(at, stop));
-                return;
-            }
-        };
-        for waits in waiting {
-            let at = waits.before.address;
-            match self.agree(waits.after, sync, &waits.event, &state) {
-                Ok(Some(next)) => todo.push(next),
-                Ok(None) => {}
-                Err(stop) => refusals.extend(refusal(at, stop).map(|one| one.with(state.doubt.as_deref()))),
-            }
-            if !refusals.is_empty() && !self.collect {
-                return;
-            }
-        }
-    }
-
-    /// The state after both have done the same, if there is one that was not seen before.
-    fn agree(&mut self, mut now: State, sync: &Sync, event: &Event, before: &State) -> Result<Option<State>, Stop> {
-        match sync {
-            Sync::Return(value) => {
-                let Event::Return = event else {
-                    return refuse(format!("the term returns, but the machine {}", event.text()));
-                };
-                self.returned(&mut now, *value)?;
-                Ok(None)
-            }
-            Sync::Call { function, arguments, result } => {
-                let mut why = None;
-                if let Event::Call { name, target, back } = event {
-                    if name == function {
-                        let mut called = now.clone();
-                        match self.called(&mut called, function, *target, arguments, *result, *back) {
-                            // A call that does not come back: the machine does nothing behind it.
-                            Ok(()) if !self.image.returns(*target) => return Ok(None),
-                            Ok(()) => return self.next_of(called),
-                            // Perhaps gcc has inlined this call, and the machine is at another one.
-                            Err(Stop::Refused(reason)) => why = Some(reason),
-                            Err(other) => return Err(other),
-                        }
-                    }
-                }
-                if let Some(inlined) = self.function_named(function) {
-                    let mut inside = before.clone();
-                    inside.path = now.path.clone();
-                    inside.stack.pop();
-                    if let Some(reason) = &why {
-                        inside.doubt = Some(format!("the call of {function} is not the term's: {reason}").into());
-                    }
-                    if let Err(stop) = self.enter(&mut inside, inlined, arguments, *result) {
-                        return Err(why.map_or(stop, Stop::Refused));
-                    }
-                    return Ok((!self.is_covered(&mut inside, false)?).then_some(inside));
-                }
-                if let Some(reason) = why {
-                    return refuse(reason);
-                }
-                match self.primitive(&mut now, function, arguments, *result, event)? {
-                    true => self.next_of(now),
-                    false => refuse(format!("the term calls {function}, but the machine {}", event.text())),
-                }
-            }
-            Sync::Loop { .. } | Sync::Left => refuse("a loop where there is none"),
-        }
-    }
-
     /// Whether the term is in the loop that is being cut, or none is.
     pub fn is_inside(&self, state: &State) -> bool {
         self.round.is_none_or(|round| state.active.iter().any(|(_, number)| *number == round))
-    }
-
-    /// Forgets what is dead; none if the state is covered by one that was seen.
-    pub fn next_of(&mut self, mut state: State) -> Result<Option<State>, Stop> {
-        Ok((!self.is_covered(&mut state, true)?).then_some(state))
     }
 
     /// Instructions of a function that were not executed, to which only conditions lead that were, in one direction: the solver

@@ -69,7 +69,8 @@ impl<'s> Evaluator<'s> {
         // An index below 1 is 0.
         let low = |value: Term, bound: u64| if bound == 1 { constant(0, 32) } else { low(value) };
         let flat = add(times(low(index, count), u128::from(known.count)), low(element, known.count));
-        let access = Access { cells, index: low(index, count), element: low(element, known.count), flat };
+        let guard = constant(1, 1);
+        let access = Access { cells, index: low(index, count), element: low(element, known.count), flat, guard };
         if !self.accesses.contains(&access) {
             self.accesses.push(access);
         }

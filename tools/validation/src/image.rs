@@ -45,6 +45,7 @@ pub struct Image<'p> {
     headers: RefCell<HashMap<u64, Rc<HashSet<u64>>>>,
     live: RefCell<HashMap<u64, Rc<HashMap<u64, u32>>>>,
     slots: RefCell<HashMap<u64, Option<Rc<Slots>>>>,
+    next_calls: RefCell<HashMap<u64, Option<Rc<BTreeSet<String>>>>>,
 }
 
 /// A part of a function that gcc has split off or specialised: it is executed where it is called.
@@ -77,6 +78,7 @@ impl<'p> Image<'p> {
             headers: RefCell::default(),
             live: RefCell::default(),
             slots: RefCell::default(),
+            next_calls: RefCell::default(),
         })
     }
 
@@ -286,6 +288,17 @@ impl<'p> Image<'p> {
             found
         });
         known?.get(&address).copied()
+    }
+
+    /// Whether a function may be the next one that the machine calls.
+    pub fn may_call(&self, address: u64, function: &str) -> bool {
+        let known = self.next_calls.borrow().get(&address).cloned();
+        let known = known.unwrap_or_else(|| {
+            let found = crate::reach::next_calls(self, address).map(Rc::new);
+            self.next_calls.borrow_mut().insert(address, found.clone());
+            found
+        });
+        known.is_none_or(|names| names.contains(function))
     }
 
     fn liveness(&self, range: &Range) -> HashMap<u64, u32> {

@@ -139,7 +139,7 @@ impl Joiner {
 }
 
 /// A term with others in the place of what the map names, the largest first.
-fn replaced(term: Term, by: &BTreeMap<Term, Term>) -> Term {
+pub fn replaced(term: Term, by: &BTreeMap<Term, Term>) -> Term {
     replaced_once(term, by, &mut HashMap::new())
 }
 
@@ -204,12 +204,12 @@ pub fn shape(engine: &Engine<'_>, state: &State) -> Vec<u64> {
     out.extend([u64::MAX, u64::from(state.unrolled), stmt as u64, depth as u64]);
     out.extend(state.machine_stores.iter().map(|(cells, ..)| *cells as u64));
     out.push(u64::MAX);
-    out.extend(state.proved_stores.iter().map(|(cells, _)| *cells as u64));
+    out.extend(state.proved_stores.iter().map(|one| one.cells as u64));
     out
 }
 
 /// Puts terms in the place of others in all that the state holds, but for what is known of its path.
-fn put_for(state: &mut State, by: &BTreeMap<Term, Term>) {
+pub fn put_for(state: &mut State, by: &BTreeMap<Term, Term>) {
     if by.is_empty() {
         return;
     }
@@ -225,13 +225,21 @@ fn put_for(state: &mut State, by: &BTreeMap<Term, Term>) {
     state.memory.iter_mut().for_each(&mut put);
     state.registers.iter_mut().for_each(&mut put);
     state.frame.held.values_mut().for_each(&mut put);
-    state.proved_stores.iter_mut().for_each(|(_, flat)| put(flat));
+    for written in &mut state.proved_stores {
+        put(&mut written.flat);
+        put(&mut written.guard);
+    }
+    state.proved_stores.retain(|one| !one.guard.is_false());
     state.machine_stores.iter_mut().for_each(|(_, flat, _)| put(flat));
     for access in &mut state.accesses {
         put(&mut access.index);
         put(&mut access.element);
         put(&mut access.flat);
+        put(&mut access.guard);
     }
+    state.accesses.retain(|one| !one.guard.is_false());
+    state.selectors.iter_mut().for_each(&mut put);
+    state.selectors.retain(|one| one.value().is_none());
 }
 
 impl Engine<'_> {
@@ -330,8 +338,9 @@ impl Engine<'_> {
         for (at, held) in &mut state.frame.held {
             *held = joiner.place(a.frame.held[at], *held);
         }
-        for ((_, mine), (_, flat)) in a.proved_stores.iter().zip(&mut state.proved_stores) {
-            *flat = joiner.join(*mine, *flat);
+        for (mine, written) in a.proved_stores.iter().zip(&mut state.proved_stores) {
+            written.flat = joiner.join(mine.flat, written.flat);
+            written.guard = joiner.join(mine.guard, written.guard);
         }
         for ((_, mine, _), (_, flat, _)) in a.machine_stores.iter().zip(&mut state.machine_stores) {
             *flat = joiner.join(*mine, *flat);
@@ -342,11 +351,13 @@ impl Engine<'_> {
             let both = b.accesses.iter().filter(|one| one.cells == mine.cells).find_map(|one| {
                 let (index, element) = (joiner.known(mine.index, one.index)?, joiner.known(mine.element, one.element)?);
                 let flat = joiner.known(mine.flat, one.flat)?;
-                Some(crate::state::Access { cells: mine.cells, index, element, flat })
+                let guard = joiner.known(mine.guard, one.guard)?;
+                Some(crate::state::Access { cells: mine.cells, index, element, flat, guard })
             });
             accesses.extend(both);
         }
         state.accesses = accesses;
+        state.selectors.clear();
         let mut conditions = Vec::new();
         let (mut one, mut other) = (a.clone(), b.clone());
         self.kept(&joiner.first, &joiner.second, &a.path.conditions, &mut other, &mut conditions)?;

@@ -9,6 +9,7 @@
 //! * All paths of both sides are followed. The two only part company where the solver says that a path cannot be.
 //! * What is forgotten becomes any value, what a callee or another CPU may change too, and relations at loops
 //!   are assumed only in a round in which every iteration restores them.
+//! * A state that stands for several paths of the term has each of them as an instance, with what that path has read and written.
 //! * A scalar that the term does not read has any value for the machine, and the machine may write only what the term writes,
 //!   between the same two events: so neither a racing load nor a store that C does not have goes unnoticed.
 //! * Each instruction of the function must have been executed.
@@ -19,6 +20,7 @@ mod agreement;
 mod effects;
 mod engine;
 mod evaluate;
+mod fuse;
 mod image;
 mod join;
 mod kept;
@@ -32,6 +34,7 @@ mod order;
 mod primitives;
 mod program;
 mod proved;
+mod reach;
 mod reader;
 mod relation;
 mod report;
@@ -40,6 +43,7 @@ mod run;
 mod slots;
 mod solver;
 mod state;
+mod synchronise;
 mod syntax;
 mod term;
 

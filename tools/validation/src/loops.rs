@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::engine::{refusal, Engine};
 use crate::image::{DF, GENERAL, RSP};
 use crate::memory::offset;
+use crate::proved::Sync;
 use crate::relation::{compared, held, put, spots, Relation, Spot};
 use crate::state::{assigned_locals, refuse, Event, LoopKey, Refusal, State, Stop};
 use crate::syntax::{Expr, Stmt};
@@ -79,8 +80,12 @@ impl Engine<'_> {
         let mut waiting: Vec<_> = waiting.into_iter().map(|waits| (waits, 0)).collect();
         while let Some((waits, passed)) = waiting.pop() {
             let at_head = matches!(waits.event, Event::Header);
-            let machine = if at_head { waits.after } else { waits.before };
+            let mut machine = if at_head { waits.after } else { waits.before };
             let at = machine.address;
+            if let Err(stop) = self.resolve(&mut machine, &Sync::Left) {
+                refusals.extend(refusal(at, stop));
+                continue;
+            }
             let key = LoopKey { stmt: place, depth, address: at };
             let active = machine.active.iter().find(|(known, _)| *known == key).map(|(_, number)| *number);
             let same = machine.active.iter().filter(|(one, _)| (one.stmt, one.depth) == (place, depth));

@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::state::{refuse, Access, Event, State, Stop};
 use crate::term::build::{
-    add, as_sum, concat, equal, extract, from_sum, insert, less, read, store, times, zero_extend,
+    add, and, as_sum, concat, equal, extract, from_sum, insert, less, or, read, select, store, times, zero_extend,
 };
 use crate::term::evaluate::Model;
 use crate::term::{constant, fresh, Term};
@@ -134,7 +134,7 @@ impl Engine<'_> {
         let count = u128::from(self.program.cells[cells].count);
         let (index32, element32) = (extract(index, 0, 32), extract(element, 0, 32));
         let flat = add(times(index32, count), element32);
-        Access { cells, index: index32, element: element32, flat }
+        Access { cells, index: index32, element: element32, flat, guard: constant(1, 1) }
     }
 
     /// The field at an offset in an element of an object.
@@ -195,7 +195,7 @@ impl Engine<'_> {
             if at + u64::from(bytes) > size {
                 continue;
             }
-            let same = equal(address, add(meant, constant(u128::from(at), 64)));
+            let same = and(access.guard, equal(address, add(meant, constant(u128::from(at), 64))));
             if state.path.always(same, &mut self.solver)? {
                 let access = self.access(access.cells, zero_extend(access.index, 64), zero_extend(access.element, 64));
                 return Ok(Spot::Scalars(vec![Part { access, at: at as u32, bytes }]));
@@ -208,23 +208,37 @@ impl Engine<'_> {
         ))
     }
 
-    /// The index by which the term has accessed this scalar since others may last have changed memory. What it has not
-    /// accessed may change at any time: its value is any value.
-    fn accessed(&mut self, state: &mut State, access: &Access) -> Result<Option<Term>, Stop> {
+    /// The index by which the term has accessed this scalar since others may last have changed memory, and on which of the paths
+    /// that the state stands for it has. What it has not accessed may change at any time: its value is any value.
+    fn accessed(&mut self, state: &mut State, access: &Access) -> Result<(Term, Term), Stop> {
         if self.program.is_set_at_start(access.cells) {
-            return Ok(Some(access.flat));
+            return Ok((access.flat, constant(1, 1)));
         }
-        let same = |one: &&Access| one.cells == access.cells;
-        if state.accesses.iter().filter(same).any(|one| one.flat == access.flat) {
-            return Ok(Some(access.flat));
+        let (mut flat, mut guard) = (None, constant(0, 1));
+        let known: Vec<Access> = state.accesses.iter().filter(|one| one.cells == access.cells).copied().collect();
+        for one in known.iter().filter(|one| one.flat == access.flat) {
+            flat = Some(one.flat);
+            guard = or(guard, one.guard);
         }
-        let others: Vec<Term> = state.accesses.iter().filter(same).map(|one| one.flat).collect();
-        for other in others {
-            if state.path.always(equal(other, access.flat), &mut self.solver)? {
-                return Ok(Some(other));
+        for one in known.iter().filter(|one| one.flat != access.flat) {
+            if guard.is_true() {
+                break;
+            }
+            if state.path.always(equal(one.flat, access.flat), &mut self.solver)? {
+                flat = flat.or(Some(one.flat));
+                guard = or(guard, one.guard);
             }
         }
-        Ok(None)
+        // On different paths the term may have accessed it by different indices.
+        if !guard.is_true() && known.iter().any(|one| !one.guard.is_true()) {
+            for one in known.iter().filter(|one| one.flat != access.flat) {
+                guard = or(guard, and(one.guard, equal(one.flat, access.flat)));
+            }
+            if state.path.always(guard, &mut self.solver)? {
+                guard = constant(1, 1);
+            }
+        }
+        Ok((flat.unwrap_or(access.flat), guard))
     }
 
     pub fn load(&mut self, state: &mut State, address: Term, bytes: u32) -> Result<Term, Stop> {
@@ -251,9 +265,10 @@ impl Engine<'_> {
                 let mut value: Option<Term> = None;
                 for part in parts {
                     let width = self.program.cells[part.access.cells].width;
-                    let scalar = match self.accessed(state, &part.access)? {
-                        Some(flat) => read(state.memory[part.access.cells], flat),
-                        None => fresh("others", width),
+                    let (flat, guard) = self.accessed(state, &part.access)?;
+                    let scalar = match guard.is_true() {
+                        true => read(state.memory[part.access.cells], flat),
+                        false => select(guard, read(state.memory[part.access.cells], flat), fresh("others", width)),
                     };
                     let piece = extract(scalar, part.at * 8, part.bytes * 8);
                     value = Some(value.map_or(piece, |low| concat(piece, low)));
@@ -286,7 +301,7 @@ impl Engine<'_> {
                 let mut done = 0;
                 for part in parts {
                     let cells = part.access.cells;
-                    let flat = self.accessed(state, &part.access)?.unwrap_or(part.access.flat);
+                    let (flat, _) = self.accessed(state, &part.access)?;
                     let width = self.program.cells[cells].width;
                     let mut scalar = extract(value, done * 8, part.bytes * 8);
                     if scalar.width() != width {

@@ -13,10 +13,16 @@ use crate::term::{below, fresh, Node, Term};
 
 /// How often a place is visited before what comes there is joined.
 const JOIN_AFTER: u32 = 6;
+/// The same where states stand for several paths of the term.
+const JOIN_FUSED_AFTER: u32 = 1;
+
+fn is_symbol(term: Term) -> bool {
+    matches!(term.node(), Node::Variable(_) | Node::Array(_))
+}
 
 /// Variables and arrays of a term.
 fn symbols(terms: &[Term]) -> HashSet<Term> {
-    below(terms).into_iter().filter(|term| matches!(term.node(), Node::Variable(_) | Node::Array(_))).collect()
+    below(terms).into_iter().filter(|term| is_symbol(*term)).collect()
 }
 
 fn words(value: u128) -> [u32; 4] {
@@ -85,7 +91,10 @@ impl Engine<'_> {
             return Ok(false);
         }
         self.forget(state);
-        if self.is_seen(state) {
+        if joins && self.fuses {
+            self.reconcile(state)?;
+        }
+        if self.is_seen(state, true) {
             return Ok(true);
         }
         if !joins {
@@ -98,10 +107,11 @@ impl Engine<'_> {
             Some((visits, last)) => (visits + 1, Some(last)),
             None => (1, None),
         };
-        if let Some(last) = last.filter(|_| visits > JOIN_AFTER) {
-            let mut joined = self.joined(&last, state, visits - JOIN_AFTER)?;
+        let after = if self.fuses { JOIN_FUSED_AFTER } else { JOIN_AFTER };
+        if let Some(last) = last.filter(|_| visits > after) {
+            let mut joined = self.joined(&last, state, visits - after)?;
             // What covers the join covers this state. The last one stays: it may be what covers the join.
-            if self.is_seen(&mut joined) {
+            if self.is_seen(&mut joined, true) {
                 self.places.insert(place, (visits, last));
                 return Ok(true);
             }
@@ -113,7 +123,7 @@ impl Engine<'_> {
     }
 
     /// Whether the state is an instance of one that was seen; otherwise note is taken of it.
-    fn is_seen(&mut self, state: &mut State) -> bool {
+    pub fn is_seen(&mut self, state: &mut State, drops: bool) -> bool {
         let mut held: Vec<Term> = state.locals.clone();
         for item in &state.stack {
             if let Item::Return { locals, .. } = item {
@@ -125,14 +135,16 @@ impl Engine<'_> {
         held.extend(&state.memory);
         held.extend(&state.proved);
         held.extend([self.entry.stack, self.entry.back, self.entry.base, self.entry.percpu]);
-        let known = symbols(&held);
-        let kept: Vec<Term> = state
-            .path
-            .conditions
-            .iter()
-            .copied()
-            .filter(|condition| symbols(&[*condition]).is_subset(&known))
-            .collect();
+        let parts: HashSet<Term> = below(&held).into_iter().collect();
+        let known: HashSet<Term> = parts.iter().copied().filter(|term| is_symbol(*term)).collect();
+        state.selectors.retain(|one| parts.contains(one));
+        // What tells apart the paths that the state stands for is kept whole until the machine has decided.
+        let is_open = !state.selectors.is_empty();
+        let speaks = |condition: Term| {
+            let mine = symbols(&[condition]);
+            !drops || mine.is_subset(&known) || is_open && !mine.is_disjoint(&known)
+        };
+        let kept: Vec<Term> = state.path.conditions.iter().copied().filter(|one| speaks(*one)).collect();
         state.path.replace(kept);
 
         let mut writer = Writer::default();
@@ -169,14 +181,18 @@ impl Engine<'_> {
             writer.put(access.flat);
             writer.put(access.index);
             writer.put(access.element);
+            writer.put(access.guard);
             let mut out = std::mem::take(&mut writer.out);
             out.push(access.cells as u32);
             out
         }));
         // Stores that were not compared yet.
-        let stores = state.machine_stores.iter().map(|(cells, flat, _)| (0, *cells, *flat));
-        for (side, cells, flat) in stores.chain(state.proved_stores.iter().map(|(cells, flat)| (1, *cells, *flat))) {
+        let always = crate::term::constant(1, 1);
+        let stores = state.machine_stores.iter().map(|(cells, flat, _)| (0, *cells, *flat, always));
+        let proved = state.proved_stores.iter().map(|one| (1, one.cells, one.flat, one.guard));
+        for (side, cells, flat, guard) in stores.chain(proved) {
             writer.put(flat);
+            writer.put(guard);
             key.append(&mut writer.out);
             key.extend([side, cells as u32]);
         }
@@ -201,8 +217,8 @@ impl Engine<'_> {
         false
     }
 
-    /// Locals that the rest of the term does not read, and registers that the rest of the code does not.
-    fn forget(&self, state: &mut State) {
+    /// Locals that the rest of the term does not read.
+    pub fn forget_locals(&self, state: &mut State) {
         let mut read = BTreeSet::new();
         for item in state.stack.iter_mut().rev() {
             match item {
@@ -226,6 +242,11 @@ impl Engine<'_> {
             }
             at += 1;
         }
+    }
+
+    /// The same, and registers and places of the stack that the rest of the code does not read.
+    fn forget(&self, state: &mut State) {
+        self.forget_locals(state);
         let live = self.image.live(state.address);
         for register in 0..GENERAL {
             if live & (1 << register) == 0 && register != RSP && register != RBP {

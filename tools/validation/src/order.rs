@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::engine::Engine;
 use crate::program::Program;
 use crate::state::{Item, State};
 
@@ -43,7 +44,20 @@ impl Queue {
         self.waiting.insert((place(program, &state), Reverse(self.pushed)), state);
     }
 
-    pub fn pop(&mut self) -> Option<State> {
-        self.waiting.pop_first().map(|(_, state)| state)
+    /// The next state; all that wait at its place are there by now, and may have become one.
+    pub fn pop(&mut self, engine: &Engine<'_>) -> Option<State> {
+        if !engine.fuses {
+            return self.waiting.pop_first().map(|(_, state)| state);
+        }
+        let first = self.waiting.first_key_value()?.0 .0.clone();
+        let of_place = (first.clone(), Reverse(u64::MAX))..=(first.clone(), Reverse(0));
+        let keys: Vec<_> = self.waiting.range(of_place).map(|(key, _)| key.clone()).collect();
+        let states: Vec<State> = keys.iter().filter_map(|key| self.waiting.remove(key)).collect();
+        let mut fused = engine.fused(states).into_iter();
+        let next = fused.next();
+        for (key, state) in keys.into_iter().skip(1).zip(fused) {
+            self.waiting.insert(key, state);
+        }
+        next
     }
 }

@@ -6,7 +6,7 @@ use crate::engine::{Engine, LoopMode};
 use crate::evaluate::{fit, Evaluator};
 use crate::primitives::{self, Inline};
 use crate::program::Function;
-use crate::state::{refuse, Item, State, Stop};
+use crate::state::{refuse, Item, State, Stop, Written};
 use crate::syntax::{Condition, Expr, Stmt};
 use crate::term::build::{not, store};
 use crate::term::{constant, Term};
@@ -56,7 +56,7 @@ impl Engine<'_> {
                 }
             }
         }
-        Ok(out)
+        Ok(if self.fuses { self.fused_by_sync(out) } else { out })
     }
 
     /// One step; other branches are put aside.
@@ -320,7 +320,8 @@ pub fn counter(stmt: &Stmt) -> Option<(usize, &Expr)> {
 /// The term's write.
 pub fn store_proved(state: &mut State, cells: usize, flat: Term, value: Term) {
     state.proved[cells] = store(state.proved[cells], flat, value);
-    if !state.proved_stores.contains(&(cells, flat)) {
-        state.proved_stores.push((cells, flat));
+    let written = Written { cells, flat, guard: constant(1, 1) };
+    if !state.proved_stores.contains(&written) {
+        state.proved_stores.push(written);
     }
 }

@@ -142,6 +142,21 @@ fn has_loop(stmt: &Stmt, program: &Program, depth: u32) -> bool {
 /// Questions that a function may take more for each of its instructions.
 const PER_INSTRUCTION: u64 = 12;
 
+/// Instructions from which on a function's paths are fused at once.
+const LARGE: usize = 900;
+
+/// How a function is tried: how its loops are treated, and whether paths of the term are fused.
+fn modes(has_loop: bool, is_large: bool) -> Vec<(LoopMode, bool)> {
+    let ways = match has_loop {
+        true => vec![LoopMode::Cut, LoopMode::Mixed, LoopMode::Unroll(10)],
+        false => vec![LoopMode::Cut],
+    };
+    match is_large {
+        true => ways.into_iter().map(|mode| (mode, true)).collect(),
+        false => ways.into_iter().map(|mode| (mode, false)).chain([(LoopMode::Cut, true)]).collect(),
+    }
+}
+
 /// One function, with its loops treated in one way after the other until one succeeds.
 pub fn validate_one(
     program: &Program,
@@ -161,13 +176,10 @@ pub fn validate_one(
         result.reasons.push("several functions of the C have this name".to_string());
         return result;
     }
-    let modes: &[LoopMode] = match has_loop(&function.body, program, 0) {
-        true => &[LoopMode::Cut, LoopMode::Mixed, LoopMode::Unroll(10)],
-        false => &[LoopMode::Cut],
-    };
-    let limit = limit + PER_INSTRUCTION * image.instructions(range).map_or(0, |all| all.len() as u64);
-    for mode in modes {
-        engine.validate(range.start, *mode, limit);
+    let size = image.instructions(range).map_or(0, |all| all.len());
+    let limit = limit + PER_INSTRUCTION * size as u64;
+    for (mode, fuses) in modes(has_loop(&function.body, program, 0), size > LARGE) {
+        engine.validate(range.start, mode, fuses, limit);
         result.queries += engine.solver.queries;
         if engine.refusals.is_empty() {
             result.reasons.clear();

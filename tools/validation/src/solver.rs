@@ -174,6 +174,26 @@ impl Path {
         }
     }
 
+    /// One of these paths, which begin with this one, is taken.
+    pub fn assume_some<'p>(&mut self, paths: impl Iterator<Item = &'p Path>) {
+        let mut some = crate::term::constant(0, 1);
+        for path in paths {
+            let more = path.conditions.iter().filter(|one| !self.conditions.contains(one));
+            let all = more.fold(crate::term::constant(1, 1), |all, one| crate::term::build::and(all, *one));
+            some = crate::term::build::or(some, all);
+        }
+        self.assume(some);
+    }
+
+    /// The same with other terms in the place of what it has decided, and with what it has decided.
+    pub fn rewritten(&mut self, decided: Term, rewrite: &mut dyn FnMut(Term) -> Term) {
+        let before = std::mem::take(&mut self.conditions);
+        let models = std::mem::take(&mut self.models);
+        before.into_iter().for_each(|one| self.assume(rewrite(one)));
+        self.assume(decided);
+        self.models = models;
+    }
+
     pub fn replace(&mut self, conditions: Vec<Term>) {
         self.conditions = conditions;
     }

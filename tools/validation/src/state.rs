@@ -28,6 +28,16 @@ pub struct Access {
     pub index: Term,
     pub element: Term,
     pub flat: Term,
+    /// Where this holds, of the paths that the state stands for.
+    pub guard: Term,
+}
+
+/// A scalar that the term has written, on those paths where the guard holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    pub cells: usize,
+    pub flat: Term,
+    pub guard: Term,
 }
 
 /// A loop that is being cut: by its number among the engine's loops.
@@ -48,7 +58,7 @@ pub struct State {
     /// What the term has read or written since others may last have changed memory.
     pub accesses: Vec<Access>,
     /// What the term, and the machine, have written since both last agreed.
-    pub proved_stores: Vec<(usize, Term)>,
+    pub proved_stores: Vec<Written>,
     pub machine_stores: Vec<(usize, Term, u64)>,
 
     pub address: u64,
@@ -70,6 +80,8 @@ pub struct State {
     pub number: u64,
     /// How often loops have been entered, where they are unrolled.
     pub unrolled: u32,
+    /// Conditions on which it depends what the term's places hold, where the state stands for several paths of the term.
+    pub selectors: Vec<Term>,
     /// Why a call of the machine was not taken for the term's, where the term was executed in place instead.
     pub doubt: Option<Rc<str>>,
 }

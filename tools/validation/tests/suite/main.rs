@@ -1,5 +1,6 @@
 //! What programs read, and small kernels.
 
+mod fused;
 mod joins;
 mod small;
 
