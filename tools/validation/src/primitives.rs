@@ -378,7 +378,7 @@ impl Engine<'_> {
         let Some(cells) = self.layout.atomic_cells else { return refuse("the atomic cells have no place") };
         let instruction = self.image.instruction(state.address).map_err(Stop::Refused)?;
         let is_locked = has_lock(&instruction.bytes) || instruction.mnemonic == "xchg";
-        state.path.assume(less(arguments[0], constant(u128::from(crate::layout::ATOMIC_CELLS), 32)));
+        state.path.assume(is_cell(arguments[0]));
         self.memory_agrees(state)?;
         self.havoc(state, None);
         let old = fresh("atomic", 64);
@@ -428,6 +428,11 @@ impl Engine<'_> {
         self.touched.push(Touch { address, value: Some(value), bytes: value.width() / 8 });
         Ok(())
     }
+}
+
+/// That there is an atomic cell of this number.
+pub fn is_cell(number: Term) -> Term {
+    less(number, constant(u128::from(crate::layout::ATOMIC_CELLS), 32))
 }
 
 /// Whether a lock prefix stands among the prefixes.

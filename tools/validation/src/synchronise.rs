@@ -40,6 +40,13 @@ impl Engine<'_> {
                 return;
             }
         }
+        // The term is stuck at a cell that is none: the machine's address is that of a cell too.
+        let mut state = state;
+        if let Sync::Call { function, arguments, .. } = sync {
+            if function.starts_with("arch_atomic_") {
+                arguments.first().into_iter().for_each(|cell| state.path.assume(crate::primitives::is_cell(*cell)));
+            }
+        }
         let waiting = match self.run_machine(&state, false) {
             Ok(waiting) => waiting,
             Err((at, stop)) => {
