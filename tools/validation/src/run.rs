@@ -151,9 +151,11 @@ fn modes(has_loop: bool, is_large: bool) -> Vec<(LoopMode, bool)> {
         true => vec![LoopMode::Cut, LoopMode::Mixed, LoopMode::Unroll(10)],
         false => vec![LoopMode::Cut],
     };
+    let fused = [(LoopMode::Cut, true)];
+    let plain = ways.into_iter().map(|mode| (mode, false));
     match is_large {
-        true => ways.into_iter().map(|mode| (mode, true)).collect(),
-        false => ways.into_iter().map(|mode| (mode, false)).chain([(LoopMode::Cut, true)]).collect(),
+        true => fused.into_iter().chain(plain).collect(),
+        false => plain.chain(fused).collect(),
     }
 }
 
