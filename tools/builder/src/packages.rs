@@ -2,9 +2,16 @@
 
 use output::{Failure, Output};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+/// Held while packages are looked for and installed: cases of tests that run side by side may want the same ones.
+static INSTALLING: Mutex<()> = Mutex::new(());
+/// Another process may be installing something: seconds until it is not waited for any more.
+const LOCK_TIMEOUT: &str = "DPkg::Lock::Timeout=600";
 
 /// Installs those of `names` that are missing if root asks; otherwise says how.
 pub fn need(names: &[String], output: &Output) -> Result<(), Failure> {
+    let _one_at_a_time = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     let missing: Vec<&str> = names.iter().map(String::as_str).filter(|name| !is_installed(name)).collect();
     if missing.is_empty() {
         return Ok(());
@@ -32,7 +39,11 @@ fn install(packages: &[&str]) -> Result<(), String> {
 
 /// The error is the last line that it said.
 fn apt_get(arguments: &[&str]) -> Result<(), String> {
-    let ran = Command::new("apt-get").args(arguments).env("DEBIAN_FRONTEND", "noninteractive").output();
+    let ran = Command::new("apt-get")
+        .args(["-o", LOCK_TIMEOUT])
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .output();
     match ran {
         Ok(ran) if ran.status.success() => Ok(()),
         Ok(ran) => Err(String::from_utf8_lossy(&ran.stderr).trim().lines().last().unwrap_or_default().to_string()),
