@@ -71,6 +71,10 @@ static void test_clear(uint32_t avx)
     memset(&left, 0xff, sizeof left);
     fill(avx);
     clear_registers();
+    if (avx != 0) { /* before any call: a library's function uses these registers, which ones is the processor's to say */
+#define SAVE_AVX(n) __asm__ volatile("vmovdqa %%ymm" #n ", %0" : "=m"(upper[n]))
+        EACH(SAVE_AVX);
+    }
     __asm__ volatile("fxsave64 %0" : "=m"(left));
     CHECK_EQUAL(left.byte[0] | left.byte[1] << 8, FCW_INITIAL);
     CHECK_EQUAL(left.byte[2] | left.byte[3] << 8, 0); /* status: nothing is pending */
@@ -81,12 +85,8 @@ static void test_clear(uint32_t avx)
     for (uint32_t r = 0; r < 16; r++) {
         CHECK_EQUAL(memcmp(&left.byte[160 + 16 * r], zero, 16), 0);
     }
-    if (avx != 0) {
-#define SAVE_AVX(n) __asm__ volatile("vmovdqa %%ymm" #n ", %0" : "=m"(upper[n]))
-        EACH(SAVE_AVX);
-        for (uint32_t r = 0; r < 16; r++) {
-            CHECK_EQUAL(memcmp(upper[r], zero, 32), 0);
-        }
+    for (uint32_t r = 0; r < 16 && avx != 0; r++) {
+        CHECK_EQUAL(memcmp(upper[r], zero, 32), 0);
     }
     __asm__ volatile("fninit"); /* MMX has left the registers in use */
 }
