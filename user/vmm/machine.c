@@ -101,6 +101,7 @@ uint64_t machine_deadline(void)
 {
     uint64_t next = console_deadline();
     next = links_deadline() < next ? links_deadline() : next;
+    next = passed_deadline() < next ? passed_deadline() : next;
     return machine.pit.next < next ? machine.pit.next : next;
 }
 
@@ -115,6 +116,13 @@ void machine_set_line(uint32_t line, uint32_t level)
     pic_set_line(&machine.pic, line, level);
     if (has_ioapic()) {
         ioapic_set_line(&machine.ioapic, line, level);
+    }
+}
+
+void ioapic_ended(uint32_t input)
+{
+    if (input == PASSED_LINE) {
+        passed_end();
     }
 }
 

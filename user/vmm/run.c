@@ -14,6 +14,7 @@
 #include "devices/io.h"
 #include "devices/mmio.h"
 #include "machine.h"
+#include "pci/passed.h"
 #include "virtio/links.h"
 
 static uint32_t is_first(const struct cpu *cpu)
@@ -85,7 +86,8 @@ static void offer_interrupt(struct cpu *cpu)
 
 /* ---- time, and what comes from outside: the first CPU's thread ---- */
 
-/* A deadline has passed: a timer's edge, output that has waited long enough, the disk's, the network's. */
+/* A deadline has passed: a timer's edge, output that has waited long enough, the disk's, the network's, the
+ * passed device's. */
 static void handle_time(struct cpu *cpu)
 {
     uint64_t now = clock_now();
@@ -104,6 +106,7 @@ static void handle_time(struct cpu *cpu)
         links_expire(now);
         bus_resume();
     }
+    passed_expire(now);
     machine_unlock(cpu);
 }
 

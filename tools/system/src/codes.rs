@@ -182,8 +182,7 @@ diagnostics::codes! {
         "A guest with `pci` drives a PCI device itself. Nothing but an IOMMU keeps such a device from all memory, so the machine's file must \
          say that there is one (`iommu = \"vt-d\"`), and the device must be alone in what the IOMMU tells apart: of a device with several \
          functions no other process may drive one. The guest has one window of registers, of memory, with the device's `function`, and the \
-         interrupt of that function signals the notification of the guest's name, by which its console's input comes too. The guest has one \
-         virtual CPU."
+         interrupt of that function signals the notification of the guest's name, by which its console's input comes too."
 }
 
 #[cfg(test)]

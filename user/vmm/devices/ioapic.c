@@ -65,6 +65,7 @@ void ioapic_end(struct ioapic *ioapic, uint32_t vector)
         uint64_t entry = ioapic->entry[i];
         if ((entry & ENTRY_VECTOR) == vector && (entry & ENTRY_LEVEL) != 0) {
             ioapic->entry[i] = entry & ~ENTRY_BUSY;
+            ioapic_ended(i);
             follow_level(ioapic, i);
         }
     }

@@ -26,7 +26,9 @@ void ioapic_set_line(struct ioapic *ioapic, uint32_t input, uint32_t level);
 /* A local controller has ended the interrupt `vector` that a level had requested: it comes again while the level stays. */
 void ioapic_end(struct ioapic *ioapic, uint32_t vector);
 
-/* What the controller calls: an interrupt message of this delivery mode. */
+/* What the controller calls: an interrupt that a level had requested at this input was ended, and comes again unless the level is
+ * lowered now; an interrupt message of this delivery mode. */
+void ioapic_ended(uint32_t input);
 void ioapic_send(uint32_t destination, uint32_t is_logical, uint32_t mode, uint32_t vector, uint32_t is_level);
 
 #endif

@@ -2,15 +2,19 @@
  * line is raised; once the guest has served it, the guest's line is lowered and the device's opened. If the device still has
  * something to say, it interrupts again at once: so its line need not be looked at.
  *
- * At the 8259 pair kernels end an interrupt before they serve it, and keep the line masked until they have: it is served when it was
- * ended and the line is open. */
+ * At the I/O controller the interrupt is served when it is ended. At the 8259 pair kernels end it before they serve it, and keep the
+ * line masked until they have: there it is served when it was ended and the line is open.
+ *
+ * A line that does not fall silent is opened at a pace that leaves the guest time (pace.h). */
 #include "pci/passed.h"
 
 #include "ashlar/domain.h"
 #include "ashlar/env.h"
 #include "ashlar/print.h"
 #include "ashlar/syscall.h"
+#include "clock.h"
 #include "machine.h"
+#include "pci/pace.h"
 #include "pci_protocol.h"
 
 #define REGISTERS 0x0000200000000000ul
@@ -30,6 +34,8 @@ static uint64_t size;      /* of its registers */
 static uint32_t is_raised; /* an interrupt that the guest has not served */
 static uint32_t is_taken;  /* ... and has begun to */
 static uint32_t is_allowed;
+static struct pace pace;
+static uint64_t open_at = ~0ul; /* when the device may interrupt again */
 
 static void say(uint32_t mailbox)
 {
@@ -52,6 +58,7 @@ static void lose(enum state next)
     state = next;
     is_raised = 0;
     is_taken = 0;
+    open_at = ~0ul;
     drive_line();
 }
 
@@ -157,6 +164,7 @@ void passed_receive(uint32_t mailbox)
         enabled();
         break;
     case PCI_IRQ:
+        pace_raise(&pace, clock_now());
         is_raised = 1;
         drive_line();
         break;
@@ -233,6 +241,31 @@ void passed_allow_interrupts(uint32_t allowed)
     drive_line();
 }
 
+void passed_end(void)
+{
+    if (is_raised) {
+        uint64_t now = clock_now();
+        is_taken = 0;
+        is_raised = 0;
+        drive_line();
+        open_at = pace_serve(&pace, now);
+        passed_expire(now);
+    }
+}
+
+uint64_t passed_deadline(void)
+{
+    return open_at;
+}
+
+void passed_expire(uint64_t now)
+{
+    if (now >= open_at) {
+        open_at = ~0ul;
+        say(PCI_IRQ_DONE);
+    }
+}
+
 void passed_follow(void)
 {
     if (is_raised == 0) {
@@ -241,9 +274,6 @@ void passed_follow(void)
     if (pic_is_serving(&machine.pic, PASSED_LINE)) {
         is_taken = 1;
     } else if (is_taken && pic_is_masked(&machine.pic, PASSED_LINE) == 0) {
-        is_taken = 0;
-        is_raised = 0;
-        drive_line();
-        say(PCI_IRQ_DONE);
+        passed_end();
     }
 }

@@ -33,8 +33,12 @@ uint64_t passed_read(uint64_t offset, uint32_t bytes);
 void passed_write(uint64_t offset, uint32_t bytes, uint64_t value);
 /* Whether its interrupt may reach the guest (the command register says so). */
 void passed_allow_interrupts(uint32_t allowed);
-/* Looks whether the guest has served the interrupt: then the device may interrupt again. To be called whenever the 8259 pair may have
- * changed. */
+/* The guest has served the interrupt: the device may interrupt again, at once or at the deadline. */
+void passed_end(void);
+/* When passed_expire() has something to do; ~0: never. */
+uint64_t passed_deadline(void);
+void passed_expire(uint64_t now);
+/* Looks whether it has, by the 8259 pair. To be called whenever that may have changed. */
 void passed_follow(void);
 
 #endif

@@ -16,6 +16,16 @@ void ioapic_send(uint32_t destination, uint32_t is_logical, uint32_t mode, uint3
     last_level = is_level;
 }
 
+static uint32_t ended, lowered_at_end; /* the last input whose interrupt was ended; one whose source is quiet then */
+
+void ioapic_ended(uint32_t input)
+{
+    ended = input;
+    if (input == lowered_at_end) {
+        ioapic_set_line(&ioapic, input, 0);
+    }
+}
+
 static void write_register(uint32_t index, uint32_t value)
 {
     ioapic_write(&ioapic, REG_SELECT, index);
@@ -32,6 +42,8 @@ static void reset(void)
 {
     ioapic_init(&ioapic);
     messages = 0;
+    ended = IOAPIC_INPUTS;
+    lowered_at_end = IOAPIC_INPUTS;
 }
 
 static void sends_edges(void)
@@ -75,6 +87,24 @@ static void repeats_levels(void)
     CHECK(messages == 3);
 }
 
+/* A source that is quiet once its interrupt was ended is told before the level is looked at again. */
+static void tells_of_ends(void)
+{
+    reset();
+    lowered_at_end = 14;
+    write_register(0x2c, 0x8041); /* input 14 */
+    write_register(0x24, 0x8042); /* input 10 */
+    ioapic_set_line(&ioapic, 14, 1);
+    ioapic_set_line(&ioapic, 10, 1);
+    CHECK(messages == 2);
+    ioapic_end(&ioapic, 0x43);
+    CHECK(ended == IOAPIC_INPUTS);
+    ioapic_end(&ioapic, 0x41);
+    CHECK(ended == 14 && messages == 2);
+    ioapic_end(&ioapic, 0x42);
+    CHECK(ended == 10 && messages == 3);
+}
+
 static void keeps_its_registers(void)
 {
     reset();
@@ -96,6 +126,7 @@ int main(void)
 {
     sends_edges();
     repeats_levels();
+    tells_of_ends();
     keeps_its_registers();
     return 0;
 }

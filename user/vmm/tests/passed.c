@@ -1,6 +1,7 @@
 /* A PCI device of the guest's own, with a bus and an interrupt controller that this test plays. Registers are not touched: they would
  * be at an address that a program on the host does not have. */
 #include "../devices/pic.c"
+#include "../pci/pace.c"
 #include "../pci/passed.c"
 
 #include <string.h>
@@ -16,6 +17,12 @@ struct machine machine;
 const struct mail *domain_current;
 static struct mail mail;
 static uint32_t said[64], num_said, line;
+static uint64_t now = 1000;
+
+uint64_t clock_now(void)
+{
+    return now;
+}
 
 void domain_send(uint32_t mailbox, uint64_t cookie, const void *body, uint64_t size)
 {
@@ -134,6 +141,81 @@ static void serves_at_the_pair(void)
     CHECK(line == 1 && machine.pic.output == 1);
 }
 
+static void serves_at_the_controller(void)
+{
+    bind();
+    passed_end(); /* of another source of the line */
+    CHECK(line == 0);
+    num_said = 0;
+    receive(PCI_IRQ);
+    passed_end();
+    CHECK(was_said(PCI_IRQ_DONE, 0, 0) && line == 0);
+    passed_end();
+    CHECK(num_said == 1);
+}
+
+/* An interrupt comes, and is served `taken` later. Returns whether the device may interrupt again at once. */
+static uint32_t serve(uint64_t taken)
+{
+    receive(PCI_IRQ);
+    CHECK(line == 1);
+    now += taken;
+    passed_end();
+    CHECK(line == 0);
+    return was_said(PCI_IRQ_DONE, 0, 0);
+}
+
+/* One interrupt upon the other: then the line stays closed for as long as they took. */
+static void leaves_the_guest_time(void)
+{
+    bind();
+    memset(&pace, 0, sizeof pace);
+    for (uint32_t again = 0; again < 3; again++) {
+        uint64_t began = now;
+        for (uint32_t i = 1; i < PACE_ROW; i++) {
+            CHECK(serve(100) && passed_deadline() == ~0ul);
+            now += 10; /* the guest's own */
+        }
+        CHECK(serve(100) == 0);
+        uint64_t open = now + (now - began);
+        CHECK(passed_deadline() == open);
+        passed_expire(open - 1);
+        CHECK(num_said == 0);
+        now = open;
+        passed_expire(now);
+        CHECK(was_said(PCI_IRQ_DONE, 0, 0) && passed_deadline() == ~0ul);
+        passed_expire(now + 1);
+        CHECK(num_said == 1);
+    }
+}
+
+/* A guest that has time for itself is not kept from its device, however many interrupts come. */
+static void keeps_pace(void)
+{
+    bind();
+    memset(&pace, 0, sizeof pace);
+    for (uint32_t i = 0; i < 4 * PACE_ROW; i++) {
+        CHECK(serve(100));
+        now += i % (PACE_ROW - 1) == 0 ? 101 : 1;
+    }
+}
+
+/* What is lost is not opened. */
+static void forgets_when_lost(void)
+{
+    bind();
+    memset(&pace, 0, sizeof pace);
+    for (uint32_t i = 1; i < PACE_ROW; i++) {
+        CHECK(serve(100));
+    }
+    CHECK(serve(100) == 0);
+    receive(PCI_UNPLUG);
+    CHECK(passed_deadline() == ~0ul);
+    num_said = 0;
+    passed_expire(~1ul);
+    CHECK(num_said == 0);
+}
+
 /* A guest that has switched interrupts off gets none, and gets it when it lets them in. */
 static void keeps_interrupts(void)
 {
@@ -193,6 +275,10 @@ static void loses_early(void)
 int main(void)
 {
     serves_at_the_pair();
+    serves_at_the_controller();
+    leaves_the_guest_time();
+    keeps_pace();
+    forgets_when_lost();
     keeps_interrupts();
     loses();
     loses_early();

@@ -29,7 +29,6 @@ impl<'a> Checker<'a> {
     fn check(&mut self) {
         self.iommu();
         self.bus();
-        self.cpus();
         self.console();
         if let Some((name, device)) = self.device() {
             self.window(name, device);
@@ -54,13 +53,6 @@ impl<'a> Checker<'a> {
             let span = self.bus.span.clone();
             self.fault(message, remedy, &span, "a device of the guest's own");
         }
-    }
-
-    /// The interrupt reaches a guest by its 8259 pair alone.
-    fn cpus(&mut self) {
-        let Some(cpu) = self.guest.vm.as_ref().and_then(|vm| vm.more_cpus.first()) else { return };
-        let message = format!("`{}` has several virtual CPUs and a PCI device", self.guest.name.value);
-        self.fault(message, "keep one: `cpu` in place of `cpus`", &cpu.span.clone(), "one too many");
     }
 
     /// A bus process has one device, and one driver of it.
