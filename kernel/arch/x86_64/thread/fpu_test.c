@@ -71,7 +71,8 @@ static void test_clear(uint32_t avx)
     memset(&left, 0xff, sizeof left);
     fill(avx);
     clear_registers();
-    if (avx != 0) { /* before any call: a library's function uses these registers, which ones is the processor's to say */
+    if (avx !=
+        0) { /* before any call: a library's function uses these registers, which ones is the processor's to say */
 #define SAVE_AVX(n) __asm__ volatile("vmovdqa %%ymm" #n ", %0" : "=m"(upper[n]))
         EACH(SAVE_AVX);
     }
