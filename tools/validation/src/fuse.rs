@@ -106,29 +106,43 @@ fn versions(array: Term) -> Vec<Term> {
     all
 }
 
-fn accesses(choice: &Choice, a: &[Access], b: &[Access]) -> Vec<Access> {
-    let bare = |one: &Access| Access { guard: constant(0, 1), ..*one };
-    let guard = |all: &[Access], one: &Access| {
-        all.iter().filter(|other| bare(other) == *one).fold(constant(0, 1), |some, other| or(some, other.guard))
-    };
-    let mut all: Vec<Access> = Vec::new();
-    for one in a.iter().chain(b).map(bare) {
-        if !all.iter().any(|known| bare(known) == one) {
-            all.push(Access { guard: choice.value(guard(a, &one), guard(b, &one)), ..one });
-        }
-    }
-    all
+/// What has happened on those paths where its guard holds.
+trait Guarded: Copy + PartialEq {
+    fn guard(&self) -> Term;
+    fn under(self, guard: Term) -> Self;
 }
 
-fn written(choice: &Choice, a: &[Written], b: &[Written]) -> Vec<Written> {
-    let bare = |one: &Written| Written { guard: constant(0, 1), ..*one };
-    let guard = |all: &[Written], one: &Written| {
-        all.iter().filter(|other| bare(other) == *one).fold(constant(0, 1), |some, other| or(some, other.guard))
+impl Guarded for Access {
+    fn guard(&self) -> Term {
+        self.guard
+    }
+
+    fn under(self, guard: Term) -> Access {
+        Access { guard, ..self }
+    }
+}
+
+impl Guarded for Written {
+    fn guard(&self) -> Term {
+        self.guard
+    }
+
+    fn under(self, guard: Term) -> Written {
+        Written { guard, ..self }
+    }
+}
+
+/// What has happened on either path, each thing once.
+fn either<T: Guarded>(choice: &Choice, a: &[T], b: &[T]) -> Vec<T> {
+    let never = constant(0, 1);
+    let guard = |all: &[T], one: T| {
+        let same = all.iter().filter(|other| other.under(never) == one);
+        same.fold(never, |some, other| or(some, other.guard()))
     };
-    let mut all: Vec<Written> = Vec::new();
-    for one in a.iter().chain(b).map(bare) {
-        if !all.iter().any(|known| bare(known) == one) {
-            all.push(Written { guard: choice.value(guard(a, &one), guard(b, &one)), ..one });
+    let mut all: Vec<T> = Vec::new();
+    for one in a.iter().chain(b).map(|one| one.under(never)) {
+        if !all.iter().any(|known| known.under(never) == one) {
+            all.push(one.under(choice.value(guard(a, one), guard(b, one))));
         }
     }
     all
@@ -173,8 +187,8 @@ impl Engine<'_> {
         for (mine, theirs) in state.registers.iter_mut().zip(&b.registers).filter(|(mine, theirs)| mine != theirs) {
             *mine = fresh("dead", theirs.width());
         }
-        state.accesses = accesses(&choice, &a.accesses, &b.accesses);
-        state.proved_stores = written(&choice, &a.proved_stores, &b.proved_stores);
+        state.accesses = either(&choice, &a.accesses, &b.accesses);
+        state.proved_stores = either(&choice, &a.proved_stores, &b.proved_stores);
         for selector in b.selectors.iter().chain([&choice.selector]) {
             if !state.selectors.contains(selector) {
                 state.selectors.push(*selector);
