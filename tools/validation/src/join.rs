@@ -92,7 +92,8 @@ impl Joiner {
                 let is_same = match (&one, &other) {
                     (Node::Binary(x, ..), Node::Binary(y, ..)) => x == y,
                     (Node::Extract(x, _), Node::Extract(y, _)) => x == y,
-                    (Node::SignExtend(_), Node::SignExtend(_))
+                    (Node::ZeroExtend(_), Node::ZeroExtend(_))
+                    | (Node::SignExtend(_), Node::SignExtend(_))
                     | (Node::LeadingZeros(_), Node::LeadingZeros(_))
                     | (Node::If(..), Node::If(..))
                     | (Node::Store(..), Node::Store(..))

@@ -31,6 +31,7 @@ mod memory;
 mod merge;
 pub mod mutants;
 mod order;
+mod outlive;
 mod primitives;
 mod program;
 mod proved;

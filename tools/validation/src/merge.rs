@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::engine::Engine;
 use crate::image::{GENERAL, RBP, RSP};
+use crate::outlive::Alive;
 use crate::state::{read_locals, Item, State, Stop};
 use crate::term::{below, fresh, Node, Term};
 
@@ -16,12 +17,12 @@ const JOIN_AFTER: u32 = 6;
 /// The same where states stand for several paths of the term.
 const JOIN_FUSED_AFTER: u32 = 1;
 
-fn is_symbol(term: Term) -> bool {
+pub fn is_symbol(term: Term) -> bool {
     matches!(term.node(), Node::Variable(_) | Node::Array(_))
 }
 
 /// Variables and arrays of a term.
-fn symbols(terms: &[Term]) -> HashSet<Term> {
+pub fn symbols(terms: &[Term]) -> HashSet<Term> {
     below(terms).into_iter().filter(|term| is_symbol(*term)).collect()
 }
 
@@ -94,6 +95,7 @@ impl Engine<'_> {
         if joins && self.fuses {
             self.reconcile(state)?;
         }
+        self.note_parts(state)?;
         if self.is_seen(state, true) {
             return Ok(true);
         }
@@ -124,27 +126,11 @@ impl Engine<'_> {
 
     /// Whether the state is an instance of one that was seen; otherwise note is taken of it.
     pub fn is_seen(&mut self, state: &mut State, drops: bool) -> bool {
-        let mut held: Vec<Term> = state.locals.clone();
-        for item in &state.stack {
-            if let Item::Return { locals, .. } = item {
-                held.extend(locals);
-            }
-        }
-        held.extend(&state.registers);
-        held.extend(state.frame.held.values());
-        held.extend(&state.memory);
-        held.extend(&state.proved);
-        held.extend([self.entry.stack, self.entry.back, self.entry.base, self.entry.percpu]);
-        let parts: HashSet<Term> = below(&held).into_iter().collect();
-        let known: HashSet<Term> = parts.iter().copied().filter(|term| is_symbol(*term)).collect();
-        state.selectors.retain(|one| parts.contains(one));
-        // What tells apart the paths that the state stands for is kept whole until the machine has decided.
-        let is_open = !state.selectors.is_empty();
-        let speaks = |condition: Term| {
-            let mine = symbols(&[condition]);
-            !drops || mine.is_subset(&known) || is_open && !mine.is_disjoint(&known)
-        };
-        let kept: Vec<Term> = state.path.conditions.iter().copied().filter(|one| speaks(*one)).collect();
+        let held = self.held(state);
+        let alive = Alive::of(&held, state);
+        state.selectors.retain(|one| alive.has(one));
+        let keeps = |condition: &Term| !drops || alive.keeps(*condition);
+        let kept: Vec<Term> = state.path.conditions.iter().copied().filter(keeps).collect();
         state.path.replace(kept);
 
         let mut writer = Writer::default();

@@ -154,6 +154,9 @@ pub fn shift_left(a: Term, by: u32) -> Term {
 fn shift(operation: Binary, a: Term, by: Term) -> Term {
     let width = a.width();
     debug_assert_eq!(width, by.width());
+    if a.value() == Some(0) {
+        return a;
+    }
     let Some(amount) = by.value() else {
         return intern(Node::Binary(operation, a, by), width);
     };

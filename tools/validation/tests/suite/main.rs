@@ -2,6 +2,7 @@
 
 mod fused;
 mod joins;
+mod outlive;
 mod small;
 
 use std::path::Path;
