@@ -41,6 +41,11 @@ NOINLINE_NOCLONE void trap_vector_of_cpu(uint32_t vector);
 NOINLINE_NOCLONE void sched_hand_over_to(uint32_t next);
 #undef NOINLINE_NOCLONE
 
+/* Services of interrupts, and what they share. */
+NOINLINE uint32_t console_next_byte(void);
+NOINLINE void process_serve_requests(void);
+NOINLINE void iommu_take_faults(void);
+
 NOINLINE uint32_t syscall_leave_unit(uint32_t current);
 NOINLINE uint32_t syscall_dispatch_other(uint32_t current, uint64_t number);
 /* They loop over steps, and would take the dispatcher's registers. */

@@ -2,6 +2,7 @@
 #include "console.h"
 
 #include "arch.h"
+#include "console_parts.h"
 #include "spinlock.h"
 
 /* Guarded by LOCK_CONSOLE. first and count describe the filled part of a ring: 0 <= first < size, count <= size. */
@@ -100,8 +101,7 @@ static uint32_t console_sender(void)
     return c;
 }
 
-/* The next byte to send, or NONE. Requires: lock held. */
-static uint32_t console_next_byte(void)
+uint32_t console_next_byte(void)
 {
     uint32_t byte = console_port[0].due;
     if (byte != NONE) {
