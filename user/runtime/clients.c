@@ -243,6 +243,11 @@ void clients_turn_to(uint32_t client)
 
 /* ---- data areas ---- */
 
+uint32_t clients_port(uint32_t protocol)
+{
+    return protocol == driver_clients.protocol ? FIRST_PORT + the_one_in_turn() : protocol;
+}
+
 /* Null if there is no link. */
 static uint8_t *data_of(uint32_t area, uint64_t *size)
 {

@@ -3,8 +3,9 @@
  * `close`) are given to it in the place of the one that is gone, each where the protocol allows it. What is answered goes nowhere,
  * and at the end no request is open and the server has no more use for the pages.
  *
- * Then the new client is served. A process with the right to DMA ends instead, for its parent to start it again: pages whose physical
- * addresses it has asked for stay mapped until it ends. */
+ * Then the new client is served. Pages whose physical addresses a process has asked for stay mapped until it ends. So a process with
+ * the right to DMA ends instead, for its parent to start it again; unless it has other clients, who go on: then the new one's pages
+ * are mapped elsewhere, as long as there are places and quota. */
 #include "ashlar/env.h"
 #include "ashlar/print.h"
 #include "ashlar/syscall.h"
@@ -87,17 +88,24 @@ static uint32_t next_message(const struct monitor *monitor)
     return best;
 }
 
-static void serve_anew(struct mail_port *port)
+/* Makes room for the new client's pages. */
+static void give_back(struct mail_port *port)
 {
-    if (env_slot_of_kind("dma") != NO_SLOT) {
+    if (env_slot_of_kind("dma") == NO_SLOT) {
+        link_rejoin(&port->link);
+    } else if (!domain.has_clients || !link_rejoin_elsewhere(&port->link)) {
         panic("DRIVER the client of %s was started anew, so the driver ends, to be started anew too\n",
               port->protocol->name);
     }
+}
+
+static void serve_anew(struct mail_port *port)
+{
+    give_back(port);
     port->is_leaving = 0;
     domain.num_leaving--;
     monitored_start(port);
     dma_link_down(port->number);
-    link_rejoin(&port->link);
     domain_advance_link(port);
 }
 

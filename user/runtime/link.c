@@ -2,6 +2,7 @@
  * ended and started anew at any moment; every step finds out by itself where the other side is. */
 #include "ashlar/link.h"
 
+#include "ashlar/print.h"
 #include "ashlar/string.h"
 #include "ashlar/syscall.h"
 
@@ -147,6 +148,9 @@ static uint32_t accept_page(struct link *link)
         unmap_all(link, next); /* the first page again, which this process holds already: the client starts anew */
         return 1;
     }
+    if (status == ERR_QUOTA && link->has_moved) {
+        panic("LINK no memory for another client beside what predecessors have left\n");
+    }
     if (status != STATUS_OK) {
         return 0;
     }
@@ -203,6 +207,16 @@ void link_rejoin(struct link *link)
     unmap_all(link, link->joined);
     link->state = LINK_JOINING;
     sys_signal(link->signal);
+}
+
+uint32_t link_rejoin_elsewhere(struct link *link)
+{
+    uint64_t end = link->address - (link->address - LINK_AREA) % LINK_STEP + LINK_STEP;
+
+    link_rejoin(link);
+    link->has_moved = 1;
+    link->address += LINK_PLACE;
+    return link->address + LINK_PLACE <= end;
 }
 
 uint32_t link_advance(struct link *link)

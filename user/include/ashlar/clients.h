@@ -7,8 +7,8 @@
  * gets no message of it, and what it sends to it is dropped.
  *
  * One client has its turn: the one that sent the message taken last, until the driver turns to another; behind any other message, and
- * behind a POLL that found none, no client has. EMIT sends what is of this protocol to the client whose turn it is. Everything else is as
- * in ashlar/driver.h.
+ * behind a POLL that found none, no client has. EMIT sends what is of this protocol to the client whose turn it is, and
+ * dma_memory(), dma_physical() and dma_size() of this protocol are of that client's area. Everything else is as in ashlar/driver.h.
  *
  *   CLIENT()           the client whose turn it is. Requires: there is one.
  *   TURN_TO(client)    gives the turn to another. Requires: below the COUNT that the driver has said.

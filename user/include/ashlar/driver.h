@@ -210,11 +210,13 @@ void port_write32(uint32_t offset, uint32_t value);
  * the link to the bus holds the driver's own descriptors: it outlives the driver, so a device that goes on working
  * after the driver was killed writes to no other memory until the bus has stopped it. */
 
-/* Bytes of the area of the protocol's link; 0 while there is no link. */
+/* Bytes of the area of the protocol's link; 0 while there is no link. Of a protocol with several clients (ashlar/clients.h) this and the
+ * next ones mean the area of the client whose turn it is, and require that one has it: no number leads to another client's. */
 uint64_t dma_size(uint32_t protocol);
-/* Where `offset` of the area is, for the driver. Requires: offset < dma_size(). */
+/* Where `offset` of the area is, for the driver. Requires: offset < dma_size(), or what that was while there was a link; the program ends
+ * where it is not. */
 volatile void *dma_memory(uint32_t protocol, uint64_t offset);
-/* ... and for the device. Requires: offset < dma_size(). */
+/* ... and for the device. Requires: the same. */
 uint64_t dma_physical(uint32_t protocol, uint64_t offset);
 
 /* The processor does not move writes to memory past this, nor the compiler: before a doorbell is rung. */

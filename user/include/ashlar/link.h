@@ -18,6 +18,8 @@
 #define LINK_SPARE                                                                                                     \
     (LINK_MAX_PAGES * 4096ul) /* of a link's address: where a page is looked at that may be another client's */
 
+#define LINK_PLACE (2 * LINK_SPARE) /* a link, and what is looked at */
+
 /* The first words of every page while it is offered. */
 struct link_mark {
     uint64_t magic;
@@ -52,6 +54,7 @@ struct link {
     uint32_t joined; /* pages accepted, as this side knows */
     uint64_t epoch;
     uint64_t address;
+    uint32_t has_moved; /* pages of other clients are still mapped where it was before */
     struct ring_producer out;
     struct ring_consumer in;
 };
@@ -69,6 +72,10 @@ uint32_t link_is_replaced(const struct link *link);
 
 /* Gives the pages back and begins anew, for another client. */
 void link_rejoin(struct link *link);
+
+/* ... at another address, as pages whose addresses a device knows stay where they are. Returns 0 if there is none left: the link is of
+ * no use then. */
+uint32_t link_rejoin_elsewhere(struct link *link);
 
 /* No word will be exchanged any more with a peer that broke the rules. */
 void link_cut(struct link *link);
