@@ -203,7 +203,7 @@ fn work(shared: &Shared, is_first: bool, solver: &mut Solver) -> Result<Option<E
     let mut all: Vec<Group> = checks(program, protocols)
         .into_iter()
         .map(|check| Group { asked: Asked::States, checks: vec![check] })
-        .chain(claims(protocols))
+        .chain(claims(program, protocols))
         .collect();
     // Where one violation is enough, those of its rule come first.
     let is_later = |group: &Group| options.until.is_some_and(|rule| group.checks.iter().all(|one| one.rule != rule));
@@ -325,7 +325,7 @@ fn perform(
             Task::Claim(claim) => {
                 let goal = Goal::Holds(*claim, doubt.is_none());
                 // What the client keeps to is needed anyway.
-                let (Claim::Requests(protocol, _) | Claim::Payload((protocol, _))) = *claim;
+                let (Claim::Requests(protocol, _) | Claim::Payload((protocol, _)) | Claim::Turn(protocol)) = *claim;
                 let components = vec![protocols.whole(protocol)];
                 safety::check(&preparer.safety(prepared, shared, limit), solver, &goal, components)?
             }

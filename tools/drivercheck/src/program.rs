@@ -48,6 +48,8 @@ pub enum Claim {
     Requests(usize, usize),
     /// Rule 7: every field of the message is within its declared range.
     Payload(Message),
+    /// Rule 1: of several clients of the protocol one has its turn wherever one is meant.
+    Turn(usize),
 }
 
 /// Why a claim does not hold.
@@ -63,6 +65,8 @@ pub enum Wrong {
     Range(usize),
     /// The message has no payload, or that of another message.
     Form,
+    /// A client is meant, and none has its turn.
+    NoTurn,
 }
 
 #[derive(Debug, Clone)]

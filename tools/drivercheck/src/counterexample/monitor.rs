@@ -80,7 +80,7 @@ pub fn replays(root: &Path, scratch: &Path, driver: &Driver, rule: u8, trace: &T
         Some(Wrong::NotOpen) => COOKIE,
         Some(Wrong::Open) => DRAINED,
         Some(Wrong::Range(_)) => PAYLOAD,
-        Some(Wrong::Form) => OK,
+        Some(Wrong::Form | Wrong::NoTurn) => OK,
         _ => RULE.iter().find(|(own, _)| *own == rule).map_or(OK, |(_, verdict)| *verdict),
     };
     let is_need = rule == 1 && trace.finding.contains("but it needs");

@@ -63,6 +63,9 @@ impl<'a> Lower<'a> {
         if let Some(bytes) = self.names.ports.iter().find_map(|(own, bytes)| (own == name).then_some(*bytes)) {
             self.check_port(name, bytes, &arguments);
         }
+        if self.names.clients.areas.iter().any(|known| known == name) {
+            self.area_of_turn(name, &arguments);
+        }
         if let Some(act) = self.act_of(name).filter(|act| !self.has_just_sent(*act)) {
             self.op(crate::program::Op::Emit(act));
         }

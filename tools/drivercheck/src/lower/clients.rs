@@ -9,9 +9,9 @@
 use super::messages::Sent;
 use super::types::{Type, INT};
 use super::value::{Slot, Storage, Value};
-use super::Lower;
+use super::{Asked, Lower};
 use crate::expr::{self, Compare, Expr, Node, Var};
-use crate::program::{Message, Op};
+use crate::program::{Claim, Message, Op, Wrong};
 use lang_c::ast::Initializer;
 use protocol::mirror::is_mirror;
 use protocol::model::Protocol;
@@ -32,6 +32,8 @@ pub struct Names {
     pub poll: Vec<String>,
     pub current: Vec<String>,
     pub turn: Vec<String>,
+    /// Of a protocol's data area: of several clients of the protocol, that of the one whose turn it is.
+    pub areas: Vec<String>,
 }
 
 impl Names {
@@ -49,6 +51,7 @@ impl Default for Names {
             poll: all(&["clients_await_until"]),
             current: all(&["clients_current"]),
             turn: all(&["clients_turn_to"]),
+            areas: all(&["dma_memory", "dma_physical", "dma_size"]),
         }
     }
 }
@@ -134,7 +137,7 @@ impl<'a> Lower<'a> {
         let Some(clients) = self.clients else { return };
         self.op(Op::Assume(self.is_client(clients.own)));
         self.end_turn();
-        self.assume("a client that the driver turns to has a number below the number of clients, and the driver asks for the client only where one has its turn");
+        self.assume("a client that the driver turns to has a number below the number of clients");
     }
 
     /// It is no client's turn.
@@ -207,8 +210,36 @@ impl<'a> Lower<'a> {
     /// `CLIENT()`.
     pub(super) fn current_client(&mut self) -> Value {
         let Some(clients) = self.clients else { return Value::Int(expr::constant(0, 32), INT) };
+        self.claim_turn();
         self.op(Op::Assume(self.is_client(clients.turn)));
         Value::Int(self.var(clients.turn), Type::Int { bits: 32, signed: false })
+    }
+
+    /// A client is meant here, so one must have its turn.
+    fn claim_turn(&mut self) {
+        if let (Some(clients), Asked::Turns) = (self.clients, self.asked) {
+            let has_none = expr::not(self.is_client(clients.turn));
+            self.wrong(has_none, None, Claim::Turn(clients.several.protocol), Wrong::NoTurn);
+        }
+    }
+
+    /// A function for the data area of a protocol's link. Which protocol must be known: no number that is computed reaches another
+    /// client's area.
+    pub(super) fn area_of_turn(&mut self, name: &str, arguments: &[Value]) {
+        let Some(clients) = self.clients.filter(|_| self.at.is_some()) else { return };
+        let number = match arguments.first() {
+            Some(Value::Int(number, _)) => number.value(),
+            _ => None,
+        };
+        match number {
+            None => self.fault(format!(
+                "the protocol whose area `{name}` is for must be a constant in a driver with several clients"
+            )),
+            Some(number) if number == u64::from(self.protocols[clients.several.protocol].protocol.number) => {
+                self.claim_turn();
+            }
+            Some(_) => {}
+        }
     }
 
     /// `TURN_TO(client)`.
@@ -231,6 +262,7 @@ impl<'a> Lower<'a> {
     /// Sends a message, to the client whose turn it is if there are several.
     pub(super) fn send_in_turn(&mut self, sent: &Sent) {
         let Some(clients) = self.clients_of(sent.message) else { return self.check_and_send(sent) };
+        self.claim_turn();
         let done = self.node();
         self.branch(expr::not(self.var(clients.is_own)), done);
         if self.at.is_some() {

@@ -123,6 +123,8 @@ pub enum Asked {
     Requests(usize, usize),
     /// Rule 7.
     Payloads,
+    /// The part of rule 1 that is about the turn of one of several clients.
+    Turns,
 }
 
 #[derive(Debug, Clone)]

@@ -40,9 +40,21 @@ fn payloads(protocols: &Protocols) -> Option<Group> {
     (!checks.is_empty()).then_some(Group { asked: Asked::Payloads, checks })
 }
 
-/// Rule 6 for each kind of request, rule 7 for each message.
-pub fn claims(protocols: &Protocols) -> Vec<Group> {
-    let mut all: Vec<Group> = payloads(protocols).into_iter().collect();
+/// Rule 1 for the turn of a client, where a protocol has several.
+fn turns(program: &Program, protocols: &Protocols) -> Option<Group> {
+    let protocol = program.client.map(|_| program.of_client.0)?;
+    let check = Check {
+        protocol: protocols.all[protocol].protocol.name.clone(),
+        subprotocol: "turn of a client".into(),
+        rule: 1,
+        task: Task::Claim(Claim::Turn(protocol)),
+    };
+    Some(Group { asked: Asked::Turns, checks: vec![check] })
+}
+
+/// Rule 6 for each kind of request, rule 7 for each message, rule 1 for the turns of clients.
+pub fn claims(program: &Program, protocols: &Protocols) -> Vec<Group> {
+    let mut all: Vec<Group> = payloads(protocols).into_iter().chain(turns(program, protocols)).collect();
     for (protocol, checked) in protocols.all.iter().enumerate() {
         let own = &checked.protocol;
         for (request, one) in own.requests.iter().enumerate() {

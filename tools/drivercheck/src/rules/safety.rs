@@ -339,6 +339,10 @@ fn broken(protocols: &Protocols, claim: Claim, wrong: Wrong, steps: &[&Step]) ->
     let request = match claim {
         Claim::Requests(protocol, request) => &protocols.all[protocol].protocol.requests[request].name,
         Claim::Payload(message) => return unfit(protocols, message, wrong),
+        Claim::Turn(protocol) => {
+            let name = &protocols.all[protocol].protocol.name;
+            return format!("rule 1: a client of `{name}` is meant here, but none has its turn");
+        }
     };
     match wrong {
         Wrong::Open | Wrong::Elsewhere => {

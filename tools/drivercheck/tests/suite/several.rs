@@ -78,6 +78,43 @@ fn faults_towards_one_client_are_found() {
     }
 }
 
+/// A client is meant where none has its turn: by what is sent, by its number, by its memory.
+#[test]
+fn a_turn_that_no_client_has_is_found() {
+    let receive = "            receive(&client[CLIENT()], mailbox);\n";
+    let forms = [
+        (
+            "memory_of_turn",
+            receive,
+            "            receive(&client[CLIENT()], mailbox);\n            (void)dma_physical(JOBS_NUMBER, 0);\n",
+        ),
+        (
+            "memory_of_other_protocols",
+            "        serve_all();\n",
+            "        serve_all();\n        (void)dma_memory(0, 0);\n",
+        ),
+    ];
+    for (name, from, to) in forms {
+        assert_eq!(broken(name, from, to), BTreeSet::new(), "{name}");
+    }
+    let faults = [
+        (
+            "memory_of_none",
+            "        serve_all();\n",
+            "        (void)dma_physical(JOBS_NUMBER, 0);\n        serve_all();\n",
+        ),
+        ("size_of_none", "        serve_all();\n", "        (void)dma_size(JOBS_NUMBER);\n        serve_all();\n"),
+        (
+            "number_of_none",
+            "        serve_all();\n",
+            "        client[CLIENT()].done = client[CLIENT()].done;\n        serve_all();\n",
+        ),
+    ];
+    for (name, from, to) in faults {
+        assert_eq!(broken(name, from, to), BTreeSet::from([1]), "{name}");
+    }
+}
+
 /// The server is refused, with these words.
 #[test]
 fn what_cannot_be_followed_is_refused() {
@@ -86,6 +123,12 @@ fn what_cannot_be_followed_is_refused() {
         ("unsaid", "const struct driver_clients driver_clients", "const struct driver_clients clients", "say how many"),
         ("of_none", "{JOBS_NUMBER, CLIENTS, 0}", "{JOBS_NUMBER, 0, 0}", "COUNT a constant from 1"),
         ("unknown", "{JOBS_NUMBER, CLIENTS, 0}", "{15, CLIENTS, 0}", "which the driver does not serve"),
+        (
+            "area",
+            "    EMIT(JOBS_LEFT);\n",
+            "    (void)dma_size(CLIENT());\n    EMIT(JOBS_LEFT);\n",
+            "must be a constant",
+        ),
         ("too_early", "#include \"ashlar/clients.h\"", EARLY, "includes `ashlar/clients.h` before"),
     ];
     for (name, from, to, words) in all {
