@@ -177,7 +177,18 @@ impl Driver {
     }
 
     pub fn model_for(&self, asked: Asked) -> Result<Program, DriverError> {
-        let program = self.lowered(asked)?;
+        self.model_with(asked, &Names::default())
+    }
+
+    /// The model of a server of several clients of which one alone says anything.
+    pub fn model_of_one_client(&self, asked: Asked) -> Result<Program, DriverError> {
+        let mut names = Names::default();
+        names.clients.others_are_silent = true;
+        self.model_with(asked, &names)
+    }
+
+    fn model_with(&self, asked: Asked, names: &Names) -> Result<Program, DriverError> {
+        let program = self.lowered(asked, names)?;
         // A proof about a driver that does nothing says nothing.
         if program.awaits.is_empty() {
             let message = "the driver waits for no message: nothing to check".to_string();
@@ -189,7 +200,7 @@ impl Driver {
         Ok(program)
     }
 
-    fn lowered(&self, asked: Asked) -> Result<Program, DriverError> {
+    fn lowered(&self, asked: Asked, names: &Names) -> Result<Program, DriverError> {
         let name = self.path.display().to_string();
         let lines = Lines::new(&self.text, &name, &self.base, &self.framework).relative_to(&self.project);
         let mut faults = subset::words(&lines, &self.text);
@@ -201,7 +212,7 @@ impl Driver {
             other => other?,
         };
         faults.extend(subset::forms(unit, &lines));
-        match lower(unit, &lines, &self.protocols, &Names::default(), &self.primitives, asked) {
+        match lower(unit, &lines, &self.protocols, names, &self.primitives, asked) {
             Ok(program) if faults.is_empty() => return Ok(program),
             Ok(_) => {}
             Err(more) => faults.extend(more),

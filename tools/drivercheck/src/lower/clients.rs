@@ -4,7 +4,8 @@
 //! client holds for all. `turn` is the client whose turn it is: that of the message taken last, until the driver names another; behind
 //! other messages no client's.
 //! What others send is a message that the protocol does not see, what they are sent is none. Of an array with as many elements as
-//! there are clients the element of the one that is followed is modelled: reading another one gives any value.
+//! there are clients the element of the one that is followed is modelled: reading another one gives any value. Where a run rests on such a
+//! value, a second model tells whether the program can go wrong with one client alone: there the others are silent.
 
 use super::messages::Sent;
 use super::types::{Type, INT};
@@ -34,6 +35,9 @@ pub struct Names {
     pub turn: Vec<String>,
     /// Of a protocol's data area: of several clients of the protocol, that of the one whose turn it is.
     pub areas: Vec<String>,
+    /// Of several clients only the last says anything, and the elements of the others are followed, too: fewer runs, but the program
+    /// can take them all.
+    pub others_are_silent: bool,
 }
 
 impl Names {
@@ -52,6 +56,7 @@ impl Default for Names {
             current: all(&["clients_current"]),
             turn: all(&["clients_turn_to"]),
             areas: all(&["dma_memory", "dma_physical", "dma_size"]),
+            others_are_silent: false,
         }
     }
 }
@@ -66,19 +71,33 @@ pub struct Several {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clients {
     pub several: Several,
-    own: Var,
+    /// The number of the client that is followed: any, or a constant where the others are silent.
+    own: Expr,
     turn: Var,
     /// Whether the turn is that of the client that is followed: a bit, so that the graph is copied for both.
     is_own: Var,
 }
 
 impl<'a> Lower<'a> {
+    /// Where the others are silent the graph is copied for the numbers of clients, as for mailboxes: loops over clients are unrolled, and
+    /// elements of arrays by client are plain variables.
+    fn copy_for(&mut self, number: Var) {
+        if self.names.clients.others_are_silent {
+            self.program.vars[number as usize].is_mailbox = true;
+        }
+    }
+
     /// What the round before has found.
     pub(super) fn begin_clients(&mut self, several: Option<Several>) {
         if let Some(several) = several {
             let (own, turn) = (self.fresh("the client", 32), self.fresh("CLIENT()", 32));
             let is_own = self.decided();
             self.program.client = Some(own);
+            self.copy_for(turn);
+            let own = match self.names.clients.others_are_silent {
+                true => expr::constant(several.count - 1, 32),
+                false => self.var(own),
+            };
             self.program.of_client.0 = several.protocol;
             self.clients = Some(Clients { several, own, turn, is_own });
         }
@@ -150,16 +169,16 @@ impl<'a> Lower<'a> {
 
     /// The number of the client that is followed, and how many there are.
     pub(super) fn own_client(&self) -> Option<(Expr, Expr)> {
-        self.clients.map(|clients| (self.var(clients.own), expr::constant(clients.several.count, 32)))
+        self.clients.map(|clients| (clients.own, expr::constant(clients.several.count, 32)))
     }
 
-    fn is_client(&self, var: Var) -> Expr {
+    fn is_client(&self, client: Expr) -> Expr {
         let count = self.clients.map_or(0, |clients| clients.several.count);
-        expr::compare(Compare::ULt, self.var(var), expr::constant(count, 32))
+        expr::compare(Compare::ULt, client, expr::constant(count, 32))
     }
 
     fn is_turn_of_own(&self, clients: &Clients) -> Expr {
-        expr::equal(self.var(clients.turn), self.var(clients.own))
+        expr::equal(self.var(clients.turn), clients.own)
     }
 
     /// A bit for the values of which the graph is copied.
@@ -211,14 +230,14 @@ impl<'a> Lower<'a> {
     pub(super) fn current_client(&mut self) -> Value {
         let Some(clients) = self.clients else { return Value::Int(expr::constant(0, 32), INT) };
         self.claim_turn();
-        self.op(Op::Assume(self.is_client(clients.turn)));
+        self.op(Op::Assume(self.is_client(self.var(clients.turn))));
         Value::Int(self.var(clients.turn), Type::Int { bits: 32, signed: false })
     }
 
     /// A client is meant here, so one must have its turn.
     fn claim_turn(&mut self) {
         if let (Some(clients), Asked::Turns) = (self.clients, self.asked) {
-            let has_none = expr::not(self.is_client(clients.turn));
+            let has_none = expr::not(self.is_client(self.var(clients.turn)));
             self.wrong(has_none, None, Claim::Turn(clients.several.protocol), Wrong::NoTurn);
         }
     }
@@ -246,15 +265,16 @@ impl<'a> Lower<'a> {
     pub(super) fn turn_to(&mut self, arguments: &[Value]) -> Value {
         if let (Some(clients), Some(Value::Int(client, ty))) = (self.clients, arguments.first()) {
             let client = super::operator::resize(*client, ty, 32);
-            if matches!(client.node(), Node::Var { .. }) {
+            if let Node::Var { var, .. } = client.node() {
                 self.turns.insert(client);
+                self.copy_for(var);
             }
             // Decided by the driver's own variable, of which more is known than of its copy.
             if self.at.is_some() {
-                self.decide(clients.is_own, expr::equal(client, self.var(clients.own)));
+                self.decide(clients.is_own, expr::equal(client, clients.own));
             }
             self.assign(clients.turn, client);
-            self.op(Op::Assume(self.is_client(clients.turn)));
+            self.op(Op::Assume(self.is_client(self.var(clients.turn))));
         }
         Value::Void
     }
@@ -278,16 +298,16 @@ impl<'a> Lower<'a> {
             return self.receive(message);
         };
         let (waiting, done) = (self.at, self.node());
-        if clients.several.count > 1 {
+        if clients.several.count > 1 && !self.names.clients.others_are_silent {
             self.op(Op::Havoc(clients.turn));
-            self.op(Op::Assume(self.is_client(clients.turn)));
+            self.op(Op::Assume(self.is_client(self.var(clients.turn))));
             self.op(Op::Assume(expr::not(self.is_turn_of_own(&clients))));
             self.assign(clients.is_own, expr::truth(false));
             self.receive_unseen(message);
             self.jump(done);
             self.at = waiting;
         }
-        self.assign(clients.turn, self.var(clients.own));
+        self.assign(clients.turn, clients.own);
         self.assign(clients.is_own, expr::truth(true));
         self.receive(message);
         self.enter(done);
@@ -295,13 +315,14 @@ impl<'a> Lower<'a> {
 
     /// Whether an array has an element for each client.
     pub(super) fn is_by_client(&self, count: u64) -> bool {
-        self.clients.is_some_and(|clients| clients.several.count == count && count > 1)
+        let is_so = |clients: Clients| clients.several.count == count && count > 1;
+        !self.names.clients.others_are_silent && self.clients.is_some_and(is_so)
     }
 
     /// What is known of the element of an array by client that stands at an index.
     pub(super) fn select_client(&self, element: &Storage, index: u64) -> Storage {
         let Some(clients) = self.clients else { return Storage::Opaque };
-        element.only_if(expr::equal(self.var(clients.own), expr::constant(index, 32)))
+        element.only_if(expr::equal(clients.own, expr::constant(index, 32)))
     }
 
     /// The same for an index that is computed, of 64 bits.
@@ -311,7 +332,7 @@ impl<'a> Lower<'a> {
         match index.node() {
             Node::Zero(inner, _) if inner == self.var(clients.turn) => self.assign(bit, self.var(clients.is_own)),
             _ => {
-                let own = expr::zero_extend(self.var(clients.own), index.bits());
+                let own = expr::zero_extend(clients.own, index.bits());
                 self.decide(bit, expr::equal(index, own));
             }
         }

@@ -78,6 +78,15 @@ fn faults_towards_one_client_are_found() {
     }
 }
 
+/// What rests on another client's element is doubtful, unless the server goes wrong with one client alone, too.
+#[test]
+fn one_client_alone_shows_a_fault() {
+    let driver = driver_of("waits_for_another", vec![drivers().join("waits_for_another.c")]).unwrap();
+    let report = run(&driver, &Options { rules: vec![4], ..Options::default() }, &|_| {}).unwrap();
+    let found: Vec<&str> = report.rows.iter().map(|row| row.verdict).filter(|verdict| *verdict != "PROVED").collect();
+    assert_eq!(found, ["VIOLATED"]);
+}
+
 /// A client is meant where none has its turn: by what is sent, by its number, by its memory.
 #[test]
 fn a_turn_that_no_client_has_is_found() {
