@@ -14,6 +14,7 @@
 //! bochs = 600                   # the same on Bochs, where `ashlar test --emulator bochs` runs it; otherwise it does not
 //! qemu = false                  # only there
 //! needs = { cores = 2 }         # see `needs`
+//! signal = { file = "signal.raw", seconds = 10 }   # beside the image: what the emulated microphone hears, see `signal`
 //! damage = [{ file = "image", at = 0, with = "00" }]   # bytes of a copy of the image or kernel; or { file, keep = N }
 //!
 //! [forbid]                      # console = regular expression that must never appear on it
@@ -74,6 +75,7 @@ pub struct Case {
     pub needs: Needs,
     #[serde(default)]
     pub damage: Vec<Damage>,
+    pub signal: Option<Signal>,
     #[serde(default)]
     pub forbid: BTreeMap<String, String>,
     #[serde(default, rename = "step")]
@@ -95,6 +97,23 @@ fn yes() -> bool {
 pub enum Boot {
     Bios,
     Uefi,
+}
+
+/// Sound for the emulator to record from: of 48 kHz and two channels of 16 bits, each frame, as a number of 32 bits, the one before
+/// plus one, from 1. So a program that records knows of each word which one must follow.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Signal {
+    /// Beside the image.
+    pub file: String,
+    pub seconds: u32,
+}
+
+impl Signal {
+    pub fn bytes(&self) -> Vec<u8> {
+        const RATE: u32 = 48_000;
+        (1..=self.seconds.saturating_mul(RATE)).flat_map(u32::to_le_bytes).collect()
+    }
 }
 
 /// What to break in a copy of a file before it is booted.

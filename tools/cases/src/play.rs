@@ -69,6 +69,15 @@ fn prepare(
     let folder = builds.project().out().join("tests").join(name);
     make_folder(&folder)?;
     set_apart(case, &mut built, &folder)?;
+    if let Some(signal) = &case.signal {
+        let path = folder.join(&signal.file);
+        std::fs::write(&path, signal.bytes()).map_err(|error| {
+            Failure::unable(
+                format!("{} cannot be written: {error}", path.display()),
+                "check permissions and free space",
+            )
+        })?;
+    }
     let mut options = MachineOptions {
         cpus,
         memory: case.memory,

@@ -8,6 +8,8 @@ use std::path::Path;
 pub struct CommandLine {
     pub program: String,
     pub arguments: Vec<String>,
+    /// Variables of its environment, `NAME=VALUE`.
+    pub environment: Vec<String>,
     /// The program draws on a terminal, and its serial line is another one, named by the variable SERIAL.
     pub terminal: bool,
 }
@@ -38,8 +40,17 @@ impl CommandLine {
                 .replace("{memory}", &settings.memory_mib.to_string())
                 .replace("{serial}", if emulator.terminal { "$SERIAL" } else { "stdio" })
         };
-        let arguments = emulator.arguments.iter().map(fill).collect();
-        CommandLine { program: emulator.command.clone(), arguments, terminal: emulator.terminal }
+        CommandLine {
+            program: emulator.command.clone(),
+            arguments: emulator.arguments.iter().map(fill).collect(),
+            environment: emulator.environment.iter().map(fill).collect(),
+            terminal: emulator.terminal,
+        }
+    }
+
+    /// Names and values of the variables.
+    pub fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.environment.iter().filter_map(|text| text.split_once('='))
     }
 
     /// Appends arguments.
@@ -75,6 +86,9 @@ impl CommandLine {
 impl fmt::Display for CommandLine {
     /// As it can be pasted into a shell.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in self.variables() {
+            write!(f, "{name}={} ", quoted(value))?;
+        }
         f.write_str(&quoted(&self.program))?;
         self.arguments.iter().try_for_each(|argument| write!(f, " {}", quoted(argument)))
     }
@@ -129,6 +143,7 @@ mod tests {
                 "-rc={machines}/rc".into(),
                 "{serial}".into(),
             ],
+            environment: vec!["SOUND={folder}/x y".into()],
             terminal: true,
             folder: "/m".into(),
             ..Default::default()
@@ -143,7 +158,7 @@ mod tests {
         };
         assert_eq!(
             CommandLine::from_template(&emulator, &settings).to_string(),
-            "qemu path=/a/sound.wav file=/a/d.img,/a/d.iso -rc=/m/rc '$SERIAL'"
+            "SOUND='/a/x y' qemu path=/a/sound.wav file=/a/d.img,/a/d.iso -rc=/m/rc '$SERIAL'"
         );
     }
 

@@ -69,7 +69,7 @@ fn on_terminals(command: &CommandLine) -> Result<Started> {
 
 fn process(command: &CommandLine) -> Command {
     let mut process = Command::new(&command.program);
-    process.args(&command.arguments);
+    process.args(&command.arguments).envs(command.variables());
     // A group of its own: Ctrl-C at the terminal is for this process, which then ends the emulator in good order.
     process.process_group(0);
     // SAFETY: the closure runs between fork and exec and only makes one system call; it neither allocates nor locks.

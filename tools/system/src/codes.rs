@@ -183,6 +183,9 @@ diagnostics::codes! {
          say that there is one (`iommu = \"vt-d\"`), and the device must be alone in what the IOMMU tells apart: of a device with several \
          functions no other process may drive one. The guest has one window of registers, of memory, with the device's `function`, and the \
          interrupt of that function signals the notification of the guest's name, by which its console's input comes too."
+    Sound "ASH-S051" "a sound controller that cannot be"
+        "`sound` of a process names the process that drives the sound controller for it, such as one that runs `hda`: one with \
+         `serves = \"audio\"`. Such a driver has one or two clients: one plays, one records. A guest has none."
 }
 
 #[cfg(test)]

@@ -38,8 +38,9 @@ pub const KEYS: &[(&str, &str)] = &[
     ("trace.thread.NUMBER=THREAD", "With `trace = true`: the name of a thread, PROCESS or PROCESS.THREAD, by its number in events."),
     ("arg.KEY=VALUE", "A text of `args`. A monitor has `arg.memory` (bytes) and `arg.cmdline`, and \
      with a network `arg.network`, its driver or its switch, as a process has too; a switch has `arg.uplink`. With `disk` there is \
-     `arg.disk`, the driver or service, and `arg.disk_size` (bytes) if the description gives it."),
+     `arg.disk`, the driver or service, and `arg.disk_size` (bytes) if the description gives it; with `sound` there is `arg.sound`."),
     ("client.NAME=FIRST BYTES SHARE", "With `serves = \"sata\"`: the part of the disk that a client gets, in bytes, and its `disk_share`."),
+    ("client.NAME=", "With `serves = \"audio\"`: a client that it serves."),
     ("period_ns=N, budget_ns=N", "Period and budget in nanoseconds of its first thread, if it has them."),
 ];
 

@@ -61,6 +61,8 @@ pub struct ConsoleInfo {
 pub struct Emulator {
     pub command: String,
     pub arguments: Vec<String>,
+    /// Variables, `NAME=VALUE`.
+    pub environment: Vec<String>,
     /// It draws on a terminal, and its serial line is another one.
     pub terminal: bool,
     /// Of the machine's file.
@@ -201,6 +203,7 @@ fn system(description: Description, machine: Machine, allotments: Vec<Allotment>
         emulator: machine.emulator.as_ref().map(|emulator| Emulator {
             command: emulator.command.clone(),
             arguments: emulator.arguments.clone(),
+            environment: emulator.environment.clone(),
             terminal: emulator.terminal,
             folder: machine.source.path.parent().unwrap_or(Path::new("")).to_path_buf(),
             packages: emulator.packages.clone(),

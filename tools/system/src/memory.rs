@@ -23,7 +23,7 @@ const VM_FRAMES: u64 = 6;
 const THREAD_FRAMES: u64 = 16 + 3;
 
 /// What the two ends of a link share, each with the tables that reach it: `user/vmm/virtio/disk.c`, `user/vmm/virtio/network.c`,
-/// `user/services/block` and `user/services/switch`, and for other programs `user/runtime/disk_client.c` and `user/net/net.c`. What
+/// `user/services/block` and `user/services/switch`, and for other programs `user/runtime/disk_client.c`, `user/net/net.c` and `user/apps/tone.c`. What
 /// comes unawaited is kept in further pages, for which the spare frames are enough where there is one link.
 fn link_frames(link: &GuestLink) -> u64 {
     let is_library = link.guest.vm.is_none() && link.guest.uplink.is_none();
@@ -33,6 +33,7 @@ fn link_frames(link: &GuestLink) -> u64 {
         Device::Disk if link.guest.vm.is_some() => 260 + 4,
         Device::Disk if Device::Disk.is_shared_by(link.guest) => 518 + 4,
         Device::Disk => 20 + 4,
+        Device::Sound => 35 + 4,
     }
 }
 

@@ -26,7 +26,8 @@ fn waits_types_and_sees_the_end() {
 
 fn on_terminals(text: &str) -> Session<'static> {
     let arguments = vec!["-c".to_string(), text.to_string()];
-    Session::start(&CommandLine { program: "/bin/sh".into(), arguments, terminal: true }).unwrap()
+    let environment = Vec::new();
+    Session::start(&CommandLine { program: "/bin/sh".into(), arguments, environment, terminal: true }).unwrap()
 }
 
 /// It ends with status 1 in both cases: its last words tell which.

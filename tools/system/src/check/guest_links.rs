@@ -1,4 +1,4 @@
-//! Disks and networks: driven by a process that can, for one client each, and as large as the client is promised. Where a service
+//! Disks, networks and sound controllers: driven by a process that can, for one client each, and as large as the client is promised. Where a service
 //! gives parts of a disk, [`super::partitions`] looks at those.
 
 use crate::codes::Code;
@@ -12,6 +12,7 @@ fn drivers(device: Device) -> &'static [&'static str] {
     match device {
         Device::Disk => &["ahci", "nvme", MEMORY_DISK],
         Device::Network => &["e1000e", "rtl8139"],
+        Device::Sound => &[], // it serves several, or none
     }
 }
 
@@ -19,10 +20,13 @@ fn code(device: Device) -> Code {
     match device {
         Device::Disk => Code::GuestDisk,
         Device::Network => Code::GuestNetwork,
+        Device::Sound => Code::Sound,
     }
 }
 
 const SECTOR: u64 = 512;
+/// `CLIENTS` of `user/drivers/hda/hda.h`.
+const SOUND_CLIENTS: usize = 2;
 /// The driver of a disk that is its own memory: no machine need have one.
 const MEMORY_DISK: &str = "memory_disk";
 
@@ -32,6 +36,7 @@ pub fn check(description: &Description, machine: Option<&Machine>, report: &mut 
     checker.one_guest_each();
     checker.consoles();
     checker.sizes();
+    checker.sound_clients();
     if let Some(machine) = machine {
         checker.machine_has_it(machine);
     }
@@ -59,12 +64,13 @@ impl<'a> Checker<'a> {
             if !drivers(device).contains(&program) && !device.is_shared_by(process) {
                 let message = format!("{} `{}` drives no {}", process.noun(), driver.value, device.word());
                 let is_uplink = guest.uplink.as_ref().is_some_and(|uplink| uplink.span == driver.span);
-                let shared = format!(", or one with `serves = \"{}\"`", device.protocol());
-                let remedy = format!(
-                    "name a process that runs {}{}",
-                    drivers(device).join(" or "),
-                    if is_uplink { "" } else { &shared }
-                );
+                let shared = format!("one with `serves = \"{}\"`", device.protocol());
+                let alone = format!("a process that runs {}", drivers(device).join(" or "));
+                let remedy = match (device, is_uplink) {
+                    (Device::Sound, _) => format!("name {shared}, such as one that runs hda"),
+                    (_, true) => format!("name {alone}"),
+                    (_, false) => format!("name {alone}, or {shared}"),
+                };
                 let label = format!("not a driver of a {}", device.word());
                 self.fault(code(device), message, remedy, &driver.span, &label);
             }
@@ -90,7 +96,7 @@ impl<'a> Checker<'a> {
                     Device::Disk => {
                         "let a process with `serves = \"sata\"` have the disk, and name it as the `disk` of both".into()
                     }
-                    Device::Network => format!("give each a {} and a driver of its own", device.word()),
+                    Device::Network | Device::Sound => format!("give each a {} and a driver of its own", device.word()),
                 };
                 let fault = Diagnostic::new(Code::TwoOwners, message, remedy)
                     .at(&self.description.source, &driver.span, "the second owner")
@@ -117,6 +123,36 @@ impl<'a> Checker<'a> {
                     .at(&self.description.source, &input.span, "another notification")
                     .at(&self.description.source, &driver.span, &label);
                 self.report.push(fault);
+            }
+        }
+    }
+
+    fn sound_clients(&mut self) {
+        let description = self.description;
+        for guest in description.processes.iter().filter(|process| process.vm.is_some()) {
+            if let Some(sound) = &guest.sound {
+                let message = format!("guest `{}` has no sound controller", guest.name.value);
+                self.fault(Code::Sound, message, "remove `sound`", &sound.span, "for processes only");
+            }
+        }
+        for driver in description.processes.iter().filter(|process| Device::Sound.is_shared_by(process)) {
+            let name = &driver.name.value;
+            let clients: Vec<&Process> = description.clients_of_sound(driver).collect();
+            if clients.is_empty() {
+                let message = format!("no process has `{name}` as its sound controller");
+                let remedy = format!("add `sound = \"{name}\"` to the process that plays or records");
+                self.fault(Code::Sound, message, remedy, &driver.name.span, "a driver without clients");
+            }
+            if let Some(client) = clients.get(SOUND_CLIENTS) {
+                let message = format!("`{name}` has {} clients, and serves {SOUND_CLIENTS}", clients.len());
+                let span = client.sound.as_ref().map_or(&client.name.span, |sound| &sound.span);
+                self.fault(
+                    Code::Sound,
+                    message,
+                    "leave `sound` out where nothing is played or recorded",
+                    span,
+                    "one too many",
+                );
             }
         }
     }

@@ -80,6 +80,7 @@ fn process(table: &TableData) -> Process {
         disk_at: table.number("disk_at").cloned(),
         disk_size: table.number("disk_size").cloned(),
         disk_share: table.number("disk_share").cloned(),
+        sound: table.text("sound").cloned(),
         serves: table.text("serves").cloned(),
         uplink: table.text("uplink").cloned(),
         network: table.text("network").cloned(),

@@ -1,5 +1,5 @@
-//! `disk = DRIVER` and `network = DRIVER` of a process or virtual machine and `uplink = DRIVER` of a switch in terms of what they stand
-//! for: links between the program, or the guest's monitor, and who drives the device.
+//! `disk = DRIVER` and `network = DRIVER` of a process or virtual machine, `sound = DRIVER` of a process and `uplink = DRIVER` of a switch
+//! in terms of what they stand for: links between the program, or the guest's monitor, and who drives the device.
 //!
 //! A monitor waits for everything by one notification of its own name, so that its console's input comes there too.
 
@@ -11,6 +11,7 @@ use diagnostics::Spanned;
 pub enum Device {
     Disk,
     Network,
+    Sound,
 }
 
 impl Device {
@@ -19,14 +20,16 @@ impl Device {
         match self {
             Device::Disk => "sata",
             Device::Network => "ethernet",
+            Device::Sound => "audio",
         }
     }
 
-    /// The word for it in messages, which is the key too.
+    /// The word for it in messages.
     pub fn word(self) -> &'static str {
         match self {
             Device::Disk => "disk",
             Device::Network => "network",
+            Device::Sound => "sound controller",
         }
     }
 }
@@ -54,6 +57,7 @@ impl Description {
                 (Device::Disk, guest.disk.as_ref()),
                 (Device::Network, guest.network.as_ref()),
                 (Device::Network, guest.uplink.as_ref()),
+                (Device::Sound, guest.sound.as_ref()),
             ];
             devices.into_iter().filter_map(move |(device, driver)| Some(GuestLink { guest, device, driver: driver? }))
         })
@@ -66,6 +70,13 @@ impl Description {
         let names_it =
             move |client: &&Process| client.disk.as_ref().is_some_and(|name| name.value == service.name.value);
         self.processes.iter().filter(|_| Device::Disk.is_shared_by(service)).filter(names_it)
+    }
+
+    /// The processes that play or record by `driver`.
+    pub fn clients_of_sound<'a>(&'a self, driver: &'a Process) -> impl Iterator<Item = &'a Process> {
+        let names_it =
+            move |client: &&Process| client.sound.as_ref().is_some_and(|name| name.value == driver.name.value);
+        self.processes.iter().filter(|_| Device::Sound.is_shared_by(driver)).filter(names_it)
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Machine {
 pub struct Emulator {
     pub command: String,
     pub arguments: Vec<String>,
+    /// `NAME=VALUE`.
+    pub environment: Vec<String>,
     pub terminal: bool,
     pub packages: Vec<String>,
     /// Bytes of the disk image it needs.
@@ -97,6 +99,7 @@ fn emulator(table: &TableData) -> Option<Emulator> {
     Some(Emulator {
         command: table.text("command")?.value.clone(),
         arguments: texts("arguments"),
+        environment: texts("environment"),
         terminal: table.flag("terminal"),
         packages: texts("packages"),
         disk: table.number("disk").map(|size| size.value),

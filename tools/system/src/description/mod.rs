@@ -69,6 +69,8 @@ pub struct Process {
     pub disk_at: Option<Spanned<u64>>,
     pub disk_size: Option<Spanned<u64>>,
     pub disk_share: Option<Spanned<u64>>,
+    /// The process that drives its sound controller.
+    pub sound: Option<Name>,
     /// The protocol by which it serves several clients.
     pub serves: Option<Name>,
     /// The process that drives the card of this switch.

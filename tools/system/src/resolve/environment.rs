@@ -86,6 +86,12 @@ pub fn environment(ids: &Ids, process: &Process, grants: &[Grant], files: &[Mapp
             );
         }
     }
+    if let Some(driver) = &process.sound {
+        page.line(format_args!("arg.sound"), &driver.value);
+    }
+    for client in description.clients_of_sound(process) {
+        page.line(format_args!("client.{}", client.name.value), "");
+    }
     if process.trace {
         page.line(format_args!("trace"), format_args!("{TRACE_VADDR:#x} {}", trace_size(description)));
         for (thread, name) in (NUM_CPU..).zip(description.processes.iter().flat_map(threads::names)) {

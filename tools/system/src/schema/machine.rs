@@ -48,6 +48,12 @@ const EMULATOR: TableSpec = TableSpec {
             "Its arguments. `{kernel}`, `{image}`, `{folder}` (the image's), `{machines}` (the folder of machine files), `{cpus}`, `{memory}` (MiB) and `{serial}` are filled in by `ashlar run`; `{disk}` is a file of the system's own, `{disc}` a disc image like that of `ashlar image`, made for each run.",
         ),
         optional(
+            "environment",
+            Kind::Texts,
+            "none",
+            "Variables of its environment, `NAME=VALUE`; what is filled in in arguments is filled in here too.",
+        ),
+        optional(
             "terminal",
             Kind::Flag,
             "false",

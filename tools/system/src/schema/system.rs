@@ -165,12 +165,20 @@ const RUNNING: &[KeySpec] = &[
         "How much of the disk's service it gets where others want as much as they can have: its part of the sum of all clients' shares.",
     ),
     optional(
+        "sound",
+        Kind::Name(Object::Process),
+        "none",
+        "The process that drives the sound controller which it plays or records by, with `serves = \"audio\"`, such as one that runs \
+         `hda`. The share and the notifications that both ends need are made; the program finds the name as `arg.sound`.",
+    ),
+    optional(
         "serves",
-        Kind::Choice(&["ethernet", "sata"]),
+        Kind::Choice(&["audio", "ethernet", "sata"]),
         "none",
         "It serves all who name it by this protocol, each at a link of its own. With `ethernet` it is the network of every guest and \
          process whose `network` names it, as the program `switch` is (`ashlar/net_port.h`). With `sata` it is the disk of every process \
-         and guest whose `disk` names it, as the program `block` is, and has a `disk` itself that it gives parts of.",
+         and guest whose `disk` names it, as the program `block` is, and has a `disk` itself that it gives parts of. With `audio` it drives a sound controller for all \
+         whose `sound` names it, as the driver `hda` does.",
     ),
     optional(
         "uplink",
