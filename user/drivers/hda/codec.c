@@ -1,28 +1,31 @@
-/* The codec: a converter that makes sound of samples, and a pin where it comes out. Only pins that are connected to a
- * converter directly are used; what has mixers or selectors between them is not. */
+/* The codec: converters, of samples to sound and of sound to samples, and the pins where it comes out or in. Only pins that are
+ * connected to a converter directly are used; what has mixers or selectors between them is not. */
 #include "hda.h"
 
 #define NUM_NODE 128u /* that short lists of connections can name */
 #define NUM_GROUP 8u  /* function groups that are looked at */
-#define NUM_ORDER 16u
+#define NUM_ORDER 32u
 #define VOLUME_MOST 127u
+#define VOLUME_LEFT(volume) ((volume) >> 8 & 0xffu)
+#define VOLUME_RIGHT(volume) ((volume)&0xffu)
 
-uint32_t codec_rates;
-uint32_t codec_formats;
+struct path path[PATHS];
 
-static uint32_t group; /* nodes */
-static uint32_t converter;
-static uint32_t pin;
-static uint32_t pin_power;    /* what SET_EAPD is told: of an amplifier behind the pin */
-static uint32_t volume_steps; /* of the converter's amplifier; 0: it has none */
-static uint32_t volume_left = VOLUME_MOST;
-static uint32_t volume_right = VOLUME_MOST;
-static uint32_t codec_format;
+static uint32_t group; /* of nodes, for audio */
 
 /* ---- questions ---- */
 
 /* What is asked of every widget, and the answers. */
-enum { FACT_WIDGET, FACT_PIN, FACT_SOURCES, FACT_PCM, FACT_AMPLIFIER, FACT_DEFAULT, FACT_SOURCE };
+enum {
+    FACT_WIDGET,
+    FACT_PIN,
+    FACT_SOURCES,
+    FACT_PCM,
+    FACT_AMPLIFIER_IN,
+    FACT_AMPLIFIER_OUT,
+    FACT_DEFAULT,
+    FACT_SOURCE,
+};
 
 #define NUM_FACT 8u
 
@@ -31,9 +34,9 @@ static const uint32_t question[NUM_FACT] = {
     GET_PARAMETER << VERB_SHIFT | PARAMETER_PIN,
     GET_PARAMETER << VERB_SHIFT | PARAMETER_CONNECTIONS,
     GET_PARAMETER << VERB_SHIFT | PARAMETER_PCM,
-    GET_PARAMETER << VERB_SHIFT | PARAMETER_AMPLIFIER,
+    GET_PARAMETER << VERB_SHIFT | PARAMETER_AMPLIFIER_IN,
+    GET_PARAMETER << VERB_SHIFT | PARAMETER_AMPLIFIER_OUT,
     GET_DEFAULT << VERB_SHIFT,
-    GET_CONNECTION << VERB_SHIFT,
     GET_CONNECTION << VERB_SHIFT,
 };
 
@@ -77,37 +80,68 @@ static uint32_t fact_of(uint32_t node, uint32_t number)
     return fact[(node & (NUM_NODE - 1u)) * NUM_FACT + number];
 }
 
-/* Whether the node is a pin that plays, something is connected to it, and a converter is its first source. */
-static uint32_t is_wanted(uint32_t node)
+/* The first of those by which sound comes to this node. */
+static uint32_t source_of(uint32_t node)
+{
+    return fact_of(node, FACT_SOURCE) & 0x7fu;
+}
+
+/* Whether the node is a pin that something is connected to, and is capable of this. */
+static uint32_t is_pin(uint32_t node, uint32_t capability)
+{
+    return (WIDGET_TYPE(fact_of(node, FACT_WIDGET)) == WIDGET_PIN) & ((fact_of(node, FACT_PIN) & capability) != 0u) &
+           !DEFAULT_NOTHING(fact_of(node, FACT_DEFAULT));
+}
+
+/* Whether the first source of the node is a converter, and it a pin, or the other way round. */
+static uint32_t is_wanted(uint32_t node, uint32_t direction)
 {
     uint32_t sources = fact_of(node, FACT_SOURCES) & 0xffu;
-    uint32_t source = fact_of(node, FACT_SOURCE) & 0x7fu;
+    uint32_t source = source_of(node);
+    uint32_t plays = is_pin(node, PIN_OUT) & (WIDGET_TYPE(fact_of(source, FACT_WIDGET)) == WIDGET_OUTPUT);
+    uint32_t records = is_pin(source, PIN_IN) & (WIDGET_TYPE(fact_of(node, FACT_WIDGET)) == WIDGET_INPUT);
 
-    return (WIDGET_TYPE(fact_of(node, FACT_WIDGET)) == WIDGET_PIN) & ((fact_of(node, FACT_PIN) & PIN_OUT) != 0u) &
-           (sources - 1u < CONNECTIONS_SHORT) & !DEFAULT_NOTHING(fact_of(node, FACT_DEFAULT)) & (source != 0u) &
-           (WIDGET_TYPE(fact_of(source, FACT_WIDGET)) == WIDGET_OUTPUT);
+    return (sources - 1u < CONNECTIONS_SHORT) & (source != 0u) &
+           ((plays & (direction == PLAY)) | (records & (direction == RECORD)));
+}
+
+/* The path whose last node this is; none if it is 0. */
+static void describe_path(struct path *p, uint32_t node, uint32_t direction)
+{
+    uint32_t source = source_of(node);
+
+    p->converter = direction == PLAY ? source : node;
+    p->pin = direction == PLAY ? node : source;
+    p->power = direction == PLAY && (fact_of(node, FACT_PIN) & PIN_EAPD) != 0u ? EAPD_ON : 0u;
+    p->steps = AMPLIFIER_STEPS(fact_of(p->converter, direction == PLAY ? FACT_AMPLIFIER_OUT : FACT_AMPLIFIER_IN));
+    p->volume = VOLUME_MOST << 8 | VOLUME_MOST;
+    uint32_t pcm = fact_of(p->converter, FACT_PCM);
+    if (pcm == 0u) {
+        pcm = ask(group, GET_PARAMETER << VERB_SHIFT | PARAMETER_PCM); /* the converter's are the group's */
+    }
+    p->rates = node != 0u ? pcm & 0xfffu : 0u;
+    p->formats = pcm >> 16 & 0x1fu;
+}
+
+static void find_path(uint32_t direction)
+{
+    uint32_t found = 0;
+
+    for (uint32_t i = 1; i < NUM_NODE; i = i + 1u) {
+        if (is_wanted(NUM_NODE - i, direction)) {
+            found = NUM_NODE - i;
+        }
+    }
+    describe_path(&path[direction], found, direction);
 }
 
 uint32_t find_codec(void)
 {
-    pin = 0;
     group = find_group();
     read_facts(nodes_under(group));
-    for (uint32_t i = 1; i < NUM_NODE; i = i + 1u) {
-        if (is_wanted(NUM_NODE - i)) {
-            pin = NUM_NODE - i;
-        }
-    }
-    converter = fact_of(pin, FACT_SOURCE) & 0x7fu;
-    pin_power = (fact_of(pin, FACT_PIN) & PIN_EAPD) != 0u ? EAPD_ON : 0u;
-    volume_steps = AMPLIFIER_STEPS(fact_of(converter, FACT_AMPLIFIER));
-    uint32_t pcm = fact_of(converter, FACT_PCM);
-    if (pcm == 0u) {
-        pcm = ask(group, GET_PARAMETER << VERB_SHIFT | PARAMETER_PCM); /* the converter's are the group's */
-    }
-    codec_rates = pcm & 0xfffu;
-    codec_formats = pcm >> 16 & 0x1fu;
-    return pin != 0u && codec_rates != 0u;
+    find_path(PLAY);
+    find_path(RECORD);
+    return path[PLAY].rates != 0u || path[RECORD].rates != 0u;
 }
 
 /* ---- orders: they are put down, then sent ---- */
@@ -138,50 +172,65 @@ static void send_orders(void)
     num_order = 0;
 }
 
-static void put_volume(void)
+static void put_volume(const struct path *p, uint32_t direction)
 {
-    uint32_t left = volume_left * volume_steps / VOLUME_MOST;
-    uint32_t right = volume_right * volume_steps / VOLUME_MOST;
+    uint32_t amplifier = direction == PLAY ? AMPLIFIER_OUT : AMPLIFIER_IN;
+    uint32_t left = VOLUME_LEFT(p->volume) * p->steps / VOLUME_MOST;
+    uint32_t right = VOLUME_RIGHT(p->volume) * p->steps / VOLUME_MOST;
 
-    put(converter, SET_AMPLIFIER, AMPLIFIER_LEFT | left | (volume_left == 0u ? AMPLIFIER_MUTE : 0u));
-    put(converter, SET_AMPLIFIER, AMPLIFIER_RIGHT | right | (volume_right == 0u ? AMPLIFIER_MUTE : 0u));
+    left = left | (VOLUME_LEFT(p->volume) == 0u ? AMPLIFIER_MUTE : 0u);
+    right = right | (VOLUME_RIGHT(p->volume) == 0u ? AMPLIFIER_MUTE : 0u);
+    put(p->converter, SET_AMPLIFIER, amplifier | AMPLIFIER_LEFT | left);
+    put(p->converter, SET_AMPLIFIER, amplifier | AMPLIFIER_RIGHT | right);
 }
 
-void set_volume(uint32_t left, uint32_t right, uint32_t is_on)
+void set_volume(uint32_t direction, uint32_t left, uint32_t right, uint32_t is_on)
 {
-    volume_left = left < VOLUME_MOST ? left : VOLUME_MOST;
-    volume_right = right < VOLUME_MOST ? right : VOLUME_MOST;
-    if (is_on) {
-        put_volume();
+    struct path *p = &path[direction & (PATHS - 1u)];
+
+    p->volume = (left < VOLUME_MOST ? left : VOLUME_MOST) << 8 | (right < VOLUME_MOST ? right : VOLUME_MOST);
+    if (is_on && p->rates != 0u) {
+        put_volume(p, direction);
         send_orders();
+    }
+}
+
+static void put_path(const struct path *p, uint32_t direction)
+{
+    if (p->rates != 0u) {
+        put(p->converter, SET_POWER, POWER_ON);
+        put(p->pin, SET_POWER, POWER_ON);
+        put(direction == PLAY ? p->pin : p->converter, SET_CONNECTION, 0);
+        put(p->pin, SET_PIN, direction == PLAY ? PIN_OUT_ON : PIN_IN_ON);
+        put(p->pin, SET_EAPD, p->power);
+        put(p->converter, SET_STREAM, STREAM_TAG(direction) << 4);
+        put(p->converter, SET_FORMAT, p->format);
+        put_volume(p, direction);
     }
 }
 
 void wake_codec(void)
 {
     put(group, SET_POWER, POWER_ON);
-    put(converter, SET_POWER, POWER_ON);
-    put(pin, SET_POWER, POWER_ON);
-    put(pin, SET_CONNECTION, 0);
-    put(pin, SET_PIN, PIN_OUT_ON);
-    put(pin, SET_EAPD, pin_power);
-    put(converter, SET_STREAM, STREAM_TAG << 4);
-    put(converter, SET_FORMAT, codec_format);
-    put_volume();
+    put_path(&path[PLAY], PLAY);
+    put_path(&path[RECORD], RECORD);
     send_orders();
 }
 
 void sleep_codec(void)
 {
-    put(converter, SET_STREAM, 0);
+    put(path[PLAY].converter, SET_STREAM, 0);
+    put(path[RECORD].converter, SET_STREAM, 0);
     put(group, SET_POWER, POWER_OFF);
     send_orders();
 }
 
-void set_format(uint32_t format)
+void set_format(uint32_t direction, uint32_t format)
 {
-    codec_format = format & 0xffffu;
-    ask(converter, SET_FORMAT << VERB_SHIFT | codec_format);
+    struct path *p = &path[direction & (PATHS - 1u)];
+
+    p->format = format & 0xffffu;
+    ask(p->converter, SET_FORMAT << VERB_SHIFT | p->format);
 }
 
 /* Rates as the codec knows them: 44.1 or 48 kHz, times and divided. */
@@ -199,15 +248,17 @@ static const struct rate rate[NUM_RATE] = {
     {96000u, 8u, 0x0800u}, {176400u, 9u, 0x5800u}, {192000u, 10u, 0x1800u},
 };
 
-uint32_t format_of(uint32_t hertz, uint32_t bits, uint32_t channels)
+uint32_t format_of(uint32_t direction, uint32_t hertz, uint32_t bits, uint32_t channels)
 {
+    uint32_t rates = path[direction & (PATHS - 1u)].rates;
+    uint32_t formats = path[direction & (PATHS - 1u)].formats;
     uint32_t sample = bits == 8u ? 0u : bits == 16u ? 1u : bits == 20u ? 2u : bits == 24u ? 3u : bits == 32u ? 4u : 5u;
     uint32_t format = 0;
 
     for (uint32_t i = 0; i < NUM_RATE; i = i + 1u) {
-        if (rate[i].hertz == hertz && (codec_rates >> rate[i].bit & 1u) != 0u) {
+        if (rate[i].hertz == hertz && (rates >> rate[i].bit & 1u) != 0u) {
             format = FORMAT_VALID | rate[i].format | sample << 4 | (channels - 1u);
         }
     }
-    return (codec_formats >> sample & 1u) != 0u && (channels == 1u || channels == 2u) ? format : 0u;
+    return (formats >> sample & 1u) != 0u && (channels == 1u || channels == 2u) ? format : 0u;
 }

@@ -1,5 +1,5 @@
 /* The controller: its reset, and commands to the codecs, which are sent one at a time through the registers for that: they
- * are few, and none is sent while sound plays but the volume's. */
+ * are few. */
 #include "hda.h"
 
 #define POLLS 100000u
@@ -26,7 +26,7 @@ static uint32_t set_reset(uint32_t value)
 static void stop_all_streams(void)
 {
     uint32_t capabilities = read16(GCAP);
-    uint32_t count = (capabilities >> 12 & 15u) + (capabilities >> 8 & 15u) + (capabilities >> 3 & 31u);
+    uint32_t count = GCAP_INPUTS(capabilities) + GCAP_OUTPUTS(capabilities) + GCAP_BOTH(capabilities);
 
     for (uint32_t i = 0; i < NUM_STREAM; i = i + 1u) {
         if (i < count) {

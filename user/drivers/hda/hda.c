@@ -1,31 +1,43 @@
-/* Driver of a High Definition Audio controller: plays one client's samples.
+/* Driver of a High Definition Audio controller: plays one client's samples, and records for another.
  *
- * Protocols: pci with the bus, audio with one client, timer. What the device is doing for the bus is where the program stands:
- * unbound(), running(), suspended(), failed(); what it is doing for the client is `client`. A stream that a sleep or an error
- * of the bus has interrupted stands as one that ran empty: the client starts it again. */
+ * Protocols: pci with the bus, audio with each client, timer. What the device is doing for the bus is where the program stands:
+ * unbound(), running(), suspended(), failed(); what it is doing for a client is the state of that client's stream. A stream that a
+ * sleep or an error of the bus has interrupted stands as one that has ended by itself: the client starts it again. */
 #include "hda.h"
 
-enum life { UNBOUND, RUNNING, SUSPENDED, FAILED };
-enum client { CLOSED, RAW, READY, PLAYING, STALLED, GONE };
+enum life { UNBOUND, SERVING, SUSPENDED, FAILED };
 
 /* Reasons to refuse. */
 enum { REASON_HARDWARE = 1, REASON_MEMORY = 2, REASON_NO_DEVICE = 3, REASON_UNABLE = 4 };
 
-#define DIRECTION_PLAY 0u
 #define CHANNELS 2u
-/* Interrupts that a drain waits for: more than the ring has periods, as some may come for nothing. */
-#define DRAIN_INTERRUPTS 256u
+#define NO_CLIENT CLIENTS
+/* A drain is over by then, whatever the device does: no ring that can be configured takes as long. */
+#define DRAIN_TIME 60000000000ul /* ns */
+#define RING_SECONDS 50u
 
-static enum client client;
-static uint32_t format;
+static struct stream stream[CLIENTS];
+static uint32_t opened;              /* a bit for each direction */
+static uint32_t drainer = NO_CLIENT; /* the client whose ring plays to its end: the timer is armed for it */
 
-/* ---- the client ---- */
+/* ---- clients: each function is for the one whose turn it is, and its stream ---- */
 
-static void open_client(uint32_t has_device)
+static uint32_t can_open(uint32_t direction)
 {
-    if (has_device && MAIL(audio_open)->direction == DIRECTION_PLAY && dma_size(AUDIO_NUMBER) >= PAGE) {
-        struct audio_open_ok body = {codec_rates, codec_formats, CHANNELS};
-        client = RAW;
+    return path[direction & (PATHS - 1u)].rates != 0u && has_stream(direction) &&
+           (opened >> (direction & 1u) & 1u) == 0u && dma_size(AUDIO_NUMBER) >= PAGE;
+}
+
+static void open_client(struct stream *s, uint32_t has_device)
+{
+    uint32_t direction = MAIL(audio_open)->direction;
+
+    if (has_device && can_open(direction)) {
+        const struct path *p = &path[direction & (PATHS - 1u)];
+        struct audio_open_ok body = {p->rates, p->formats, CHANNELS};
+        opened = opened | 1u << (direction & 1u);
+        s->direction = direction;
+        s->state = RAW;
         EMIT(AUDIO_OPEN_OK, 0, &body);
     } else {
         struct audio_open_fail body = {has_device ? REASON_UNABLE : REASON_NO_DEVICE};
@@ -33,75 +45,83 @@ static void open_client(uint32_t has_device)
     }
 }
 
-static void close_client(void)
+static void close_client(struct stream *s)
 {
-    client = CLOSED;
+    opened = opened & ~(1u << (s->direction & 1u));
+    s->state = CLOSED;
     EMIT(AUDIO_CLOSE_OK);
 }
 
-static void configure(void)
+/* Whether the ring is short enough that a drain ends in time. Requires: one channel or two. */
+static uint32_t is_short(uint32_t rate, uint32_t bits, uint32_t channels, uint32_t period, uint32_t periods)
 {
-    if (client == GONE) {
+    uint32_t shift = (channels - 1u) + (bits <= 8u ? 0u : bits <= 16u ? 1u : 2u);
+
+    return times(period, periods) <= (uint64_t)rate * RING_SECONDS << (shift & 3u);
+}
+
+static void configure(struct stream *s)
+{
+    if (s->state == GONE) {
         return;
     }
-    uint32_t new_format =
-        format_of(MAIL(audio_configure)->rate, MAIL(audio_configure)->bits, MAIL(audio_configure)->channels);
-    if (new_format != 0u &&
-        set_ring(MAIL(audio_configure)->buffer, MAIL(audio_configure)->period, MAIL(audio_configure)->periods)) {
-        format = new_format;
-        set_format(format);
-        client = READY;
+    uint32_t rate = MAIL(audio_configure)->rate;
+    uint32_t bits = MAIL(audio_configure)->bits;
+    uint32_t channels = MAIL(audio_configure)->channels;
+    uint32_t period = MAIL(audio_configure)->period;
+    uint32_t periods = MAIL(audio_configure)->periods;
+    uint32_t format = format_of(s->direction, rate, bits, channels);
+
+    if (format != 0u && is_short(rate, bits, channels, period, periods) &&
+        set_ring(s, MAIL(audio_configure)->buffer, period, periods)) {
+        s->format = format;
+        set_format(s->direction, format);
+        s->state = READY;
         EMIT(AUDIO_CONFIGURE_OK);
     } else {
-        struct audio_configure_fail body = {new_format != 0u ? REASON_MEMORY : REASON_UNABLE};
-        client = RAW;
+        struct audio_configure_fail body = {format != 0u ? REASON_MEMORY : REASON_UNABLE};
+        s->state = RAW;
         EMIT(AUDIO_CONFIGURE_FAIL, 0, &body);
     }
 }
 
-static void start(void)
+static void start(struct stream *s)
 {
-    if (client != GONE) {
-        start_stream(format);
-        client = PLAYING;
+    if (s->state != GONE) {
+        start_stream(s);
+        s->state = RUNNING;
         EMIT(AUDIO_START_OK);
     }
 }
 
-static void stop(void)
+static void stop(struct stream *s)
 {
-    if (client != GONE) {
-        stop_stream(1);
-        rewind_stream();
-        client = READY;
+    if (s->state != GONE) {
+        stop_stream(s, 1);
+        rewind_stream(s);
+        s->state = READY;
         EMIT(AUDIO_STOP_OK);
     }
 }
 
 /* The stream has stopped though the client has not said so; it starts it again. */
-static void stall(void)
+static void stall(struct stream *s)
 {
-    if (client == PLAYING) {
-        struct audio_underrun body = {stream_played};
-        skip_stream();
-        client = STALLED;
+    if (s->state == RUNNING) {
+        struct audio_underrun body = {s->position};
+        skip_stream(s);
+        s->state = STALLED;
         EMIT(AUDIO_UNDERRUN, 0, &body);
     }
 }
 
-static void tell_period(void)
-{
-    struct audio_period body = {stream_played};
-    EMIT(AUDIO_PERIOD, 0, &body);
-}
-
-/* The device has no deadline of its own: one period lasts less than a timer does at most. */
 static void arm_timer(void)
 {
-    struct timer_arm body = {60000000000ul};
+    struct timer_arm body = {DRAIN_TIME};
     EMIT(TIMER_ARM, 0, &body);
 }
 
+/* No client has its turn behind it. */
 static void cancel_timer(void)
 {
     EMIT(TIMER_CANCEL);
@@ -109,67 +129,120 @@ static void cancel_timer(void)
     }
 }
 
-/* Returns 1 if a period or more were played since the last time, of which the client is told. */
-static uint32_t take_period(void)
+/* Tells the client if a period or more were played or recorded since the last time. */
+static void take_period(struct stream *s)
 {
-    uint32_t advances = stream_advances();
-
-    if (advances) {
-        tell_period();
+    if (stream_advances(s)) {
+        struct audio_period body = {s->position};
+        EMIT(AUDIO_PERIOD, 0, &body);
     }
-    return advances;
 }
 
-/* Plays what is in the ring to its end. The bus may cut it short: returns its message then, otherwise 0. So does the timer,
- * if the device plays nothing for as long. The client is told in all cases, and no other message of it is taken: it
- * waits. */
-static uint32_t drain(void)
+static void answer_drain(struct stream *s, uint32_t is_on)
 {
-    uint32_t left = stream_is_empty() ? 0u : DRAIN_INTERRUPTS;
-    uint32_t mailbox = 0;
-    uint32_t is_armed = 0;
-
-    if (client == GONE) {
-        return 0;
-    }
-    if (client == STALLED && left != 0u) {
-        start_stream(format);
-    }
-    while (left != 0u) {
-        if (!is_armed) {
-            arm_timer();
-            is_armed = 1;
-        }
-        mailbox = AWAIT(PCI_IRQ, TIMER_FIRED, PCI_UNPLUG, PCI_REMOVE, PCI_SUSPEND, PCI_BUS_ERROR);
-        if (mailbox == PCI_IRQ) {
-            mailbox = 0;
-            take_period();
-            left = stream_is_empty() ? 0u : left - 1u;
-            EMIT(PCI_IRQ_DONE);
-        } else if (mailbox == TIMER_FIRED) {
-            mailbox = 0;
-            is_armed = 0;
-            left = take_period() && !stream_is_empty() ? left - 1u : 0u;
-        } else {
-            break;
-        }
-    }
-    if (is_armed) {
-        cancel_timer();
-    }
-    stop_stream(mailbox != PCI_UNPLUG);
-    rewind_stream();
-    client = READY;
+    stop_stream(s, is_on);
+    rewind_stream(s);
+    s->state = READY;
     EMIT(AUDIO_DRAIN_OK);
-    return mailbox;
+}
+
+/* The ring plays to its end: until it is empty, or the timer or the bus cuts it short. The client is told in all cases. What is
+ * recorded the client has been told of already. */
+static void drain(struct stream *s)
+{
+    if (s->state == GONE) {
+        return;
+    }
+    if (s->direction == RECORD || stream_is_over(s) || drainer != NO_CLIENT) {
+        answer_drain(s, 1);
+        return;
+    }
+    if (s->state == STALLED) {
+        start_stream(s);
+    }
+    s->state = DRAINING;
+    drainer = CLIENT();
+    arm_timer();
+}
+
+/* The drain under way is over. No client has its turn behind it. */
+static void end_drain(struct stream *s, uint32_t is_on)
+{
+    drainer = NO_CLIENT;
+    answer_drain(s, is_on);
+    cancel_timer();
+}
+
+static void end_late_drain(void)
+{
+    if (drainer < CLIENTS) {
+        uint32_t client = drainer;
+        TURN_TO(client);
+        drainer = NO_CLIENT;
+        answer_drain(&stream[client], 1);
+    }
+}
+
+/* The stream's device is about to stop, or has. */
+static void halt(struct stream *s, uint32_t is_on)
+{
+    if (drainer == CLIENT()) {
+        end_drain(s, is_on);
+    } else if (s->state == RUNNING) {
+        stop_stream(s, is_on);
+    }
 }
 
 /* The device is lost to the client, for good. Touches no register. */
+static void lose(struct stream *s)
+{
+    if (s->state == RAW || s->state == READY || s->state == RUNNING || s->state == STALLED) {
+        s->state = GONE;
+        EMIT(AUDIO_GONE);
+    }
+}
+
+/* ---- all clients ---- */
+
+static void halt_streams(uint32_t is_on)
+{
+    for (uint32_t i = 0; i < CLIENTS; i = i + 1u) {
+        TURN_TO(i);
+        halt(&stream[i], is_on);
+    }
+}
+
+static void stall_streams(void)
+{
+    for (uint32_t i = 0; i < CLIENTS; i = i + 1u) {
+        TURN_TO(i);
+        stall(&stream[i]);
+    }
+}
+
 static void lose_device(void)
 {
-    if (client == RAW || client == READY || client == PLAYING || client == STALLED) {
-        client = GONE;
-        EMIT(AUDIO_GONE);
+    halt_streams(0);
+    for (uint32_t i = 0; i < CLIENTS; i = i + 1u) {
+        TURN_TO(i);
+        lose(&stream[i]);
+    }
+}
+
+static void serve_stream(struct stream *s)
+{
+    if (s->state != RUNNING && s->state != DRAINING) {
+        return;
+    }
+    take_period(s);
+    if (!stream_is_over(s)) {
+        return;
+    }
+    if (drainer == CLIENT()) {
+        end_drain(s, 1);
+    } else {
+        stop_stream(s, 1);
+        stall(s);
     }
 }
 
@@ -201,7 +274,7 @@ static enum life probe(void)
     if (!enable_device()) {
         return unplug();
     }
-    uint32_t has_memory = dma_size(PCI_NUMBER) >= LIST_SIZE;
+    uint32_t has_memory = dma_size(PCI_NUMBER) >= DIRECTIONS * LIST_SIZE;
     if (!has_memory || !reset_controller() || !find_codec()) {
         struct pci_probe_fail body = {has_memory ? REASON_HARDWARE : REASON_MEMORY};
         EMIT(PCI_DISABLE);
@@ -211,12 +284,12 @@ static enum life probe(void)
     wake_codec();
     EMIT(PCI_IRQ_ON);
     EMIT(PCI_PROBE_OK);
-    return RUNNING;
+    return SERVING;
 }
 
 static enum life remove_device(void)
 {
-    stop_stream(client == PLAYING);
+    halt_streams(1);
     sleep_codec();
     lose_device();
     disable_device();
@@ -226,8 +299,8 @@ static enum life remove_device(void)
 
 static enum life suspend(void)
 {
-    stop_stream(client == PLAYING);
-    stall();
+    halt_streams(1);
+    stall_streams();
     sleep_codec();
     disable_device();
     EMIT(PCI_SUSPEND_OK);
@@ -249,7 +322,7 @@ static enum life resume(void)
     wake_codec();
     EMIT(PCI_IRQ_ON);
     EMIT(PCI_RESUME_OK);
-    return RUNNING;
+    return SERVING;
 }
 
 static enum life recover(void)
@@ -260,69 +333,67 @@ static enum life recover(void)
         EMIT(PCI_UNRECOVERABLE);
         return FAILED;
     }
+    halt_streams(0);
+    stall_streams();
     wake_codec();
-    stall();
     EMIT(PCI_RECOVERED);
-    return RUNNING;
+    return SERVING;
 }
 
 static void interrupt(void)
 {
-    if (client == PLAYING) {
-        take_period();
-        if (stream_is_empty()) {
-            stop_stream(1);
-            stall();
-        }
+    for (uint32_t i = 0; i < CLIENTS; i = i + 1u) {
+        TURN_TO(i);
+        serve_stream(&stream[i]);
     }
     EMIT(PCI_IRQ_DONE);
 }
 
-/* One message of the client while the device is there. */
-static uint32_t serve_client(uint32_t mailbox)
+/* One message of a client while the device is there. */
+static void serve_client(struct stream *s, uint32_t mailbox)
 {
     switch (mailbox) {
     case AUDIO_OPEN:
-        open_client(1);
+        open_client(s, 1);
         break;
     case AUDIO_CLOSE:
-        close_client();
+        close_client(s);
         break;
     case AUDIO_CONFIGURE:
-        configure();
+        configure(s);
         break;
     case AUDIO_START:
-        start();
+        start(s);
         break;
     case AUDIO_FILLED:
-        fill_stream(MAIL(audio_filled)->position);
+        fill_stream(s, MAIL(audio_filled)->position);
         break;
     case AUDIO_STOP:
-        stop();
+        stop(s);
         break;
     case AUDIO_DRAIN:
-        return drain();
+        drain(s);
+        break;
     case AUDIO_SET_VOLUME:
-        set_volume(MAIL(audio_set_volume)->left, MAIL(audio_set_volume)->right, 1);
+        set_volume(s->direction, MAIL(audio_set_volume)->left, MAIL(audio_set_volume)->right, 1);
         break;
     default:
         break;
     }
-    return 0;
 }
 
 /* ... and while it is not: a client that has opened it has lost it. */
-static void turn_away(uint32_t mailbox)
+static void turn_away(struct stream *s, uint32_t mailbox)
 {
     switch (mailbox) {
     case AUDIO_OPEN:
-        open_client(0);
+        open_client(s, 0);
         break;
     case AUDIO_CLOSE:
-        close_client();
+        close_client(s);
         break;
     case AUDIO_SET_VOLUME:
-        set_volume(MAIL(audio_set_volume)->left, MAIL(audio_set_volume)->right, 0);
+        set_volume(s->direction, MAIL(audio_set_volume)->left, MAIL(audio_set_volume)->right, 0);
         break;
     default:
         break;
@@ -334,25 +405,27 @@ static enum life unbound(void)
     uint32_t mailbox = AWAIT(PCI_PROBE, PCI_UNPLUG, AUDIO_OPEN, AUDIO_CLOSE, AUDIO_CONFIGURE, AUDIO_START, AUDIO_FILLED,
                              AUDIO_STOP, AUDIO_DRAIN, AUDIO_SET_VOLUME);
 
-    if (mailbox == PCI_PROBE) {
+    switch (mailbox) {
+    case PCI_PROBE:
         return probe();
+    case PCI_UNPLUG:
+        return UNBOUND;
+    default:
+        turn_away(&stream[CLIENT()], mailbox);
+        return UNBOUND;
     }
-    turn_away(mailbox);
-    return UNBOUND;
 }
 
 static enum life running(void)
 {
-    uint32_t mailbox = AWAIT(PCI_IRQ, PCI_UNPLUG, PCI_REMOVE, PCI_SUSPEND, PCI_BUS_ERROR, AUDIO_OPEN, AUDIO_CLOSE,
-                             AUDIO_CONFIGURE, AUDIO_START, AUDIO_FILLED, AUDIO_STOP, AUDIO_DRAIN, AUDIO_SET_VOLUME);
+    uint32_t mailbox =
+        AWAIT(PCI_IRQ, PCI_UNPLUG, PCI_REMOVE, PCI_SUSPEND, PCI_BUS_ERROR, TIMER_FIRED, AUDIO_OPEN, AUDIO_CLOSE,
+              AUDIO_CONFIGURE, AUDIO_START, AUDIO_FILLED, AUDIO_STOP, AUDIO_DRAIN, AUDIO_SET_VOLUME);
 
-    if (mailbox >= AUDIO_OPEN) {
-        mailbox = serve_client(mailbox);
-    }
     switch (mailbox) {
     case PCI_IRQ:
         interrupt();
-        return RUNNING;
+        return SERVING;
     case PCI_UNPLUG:
         return unplug();
     case PCI_REMOVE:
@@ -361,8 +434,12 @@ static enum life running(void)
         return suspend();
     case PCI_BUS_ERROR:
         return recover();
+    case TIMER_FIRED:
+        end_late_drain();
+        return SERVING;
     default:
-        return RUNNING;
+        serve_client(&stream[CLIENT()], mailbox);
+        return SERVING;
     }
 }
 
@@ -386,7 +463,7 @@ static enum life failed(void)
         EMIT(PCI_REMOVE_OK);
         return UNBOUND;
     }
-    turn_away(mailbox);
+    turn_away(&stream[CLIENT()], mailbox);
     return FAILED;
 }
 
@@ -399,7 +476,7 @@ void driver(void)
         case UNBOUND:
             life = unbound();
             break;
-        case RUNNING:
+        case SERVING:
             life = running();
             break;
         case SUSPENDED:
@@ -413,3 +490,4 @@ void driver(void)
 }
 
 const struct protocol *const driver_protocols[] = {&pci_protocol, &audio_protocol, &timer_protocol, 0};
+const struct driver_clients driver_clients = {AUDIO_NUMBER, CLIENTS, 0};

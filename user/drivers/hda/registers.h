@@ -19,7 +19,10 @@
 #define DPUBASE 0x74u
 
 #define GCAP_64 0x0001u
-#define GCTL_CRST 0x00000001u /* 0 holds the controller in reset */
+#define GCAP_INPUTS(capabilities) ((capabilities) >> 8 & 0xfu)
+#define GCAP_OUTPUTS(capabilities) ((capabilities) >> 12 & 0xfu)
+#define GCAP_BOTH(capabilities) ((capabilities) >> 3 & 0x1fu) /* streams of either direction */
+#define GCTL_CRST 0x00000001u                                 /* 0 holds the controller in reset */
 #define INTCTL_GIE 0x80000000u
 #define ICIS_BUSY 0x0001u
 #define ICIS_VALID 0x0002u /* an answer is there; a one clears it */
@@ -29,7 +32,7 @@
 #define SD_CTL 0x00u     /* 24 bits */
 #define SD_CTL_TOP 0x02u /* their uppermost eight */
 #define SD_STS 0x03u     /* 8 bits */
-#define SD_LPIB 0x04u    /* bytes of the ring that were played */
+#define SD_LPIB 0x04u    /* bytes of the ring that were played or recorded */
 #define SD_CBL 0x08u     /* bytes of the ring */
 #define SD_LVI 0x0cu     /* 16 bits: the last entry of the list */
 #define SD_FMT 0x12u     /* 16 bits */
@@ -83,24 +86,30 @@ struct fragment {
 #define PARAMETER_PCM 0x0au /* formats << 16 | rates, a bit each */
 #define PARAMETER_PIN 0x0cu
 #define PARAMETER_CONNECTIONS 0x0eu
-#define PARAMETER_AMPLIFIER 0x12u /* of the output */
+#define PARAMETER_AMPLIFIER_IN 0x0du
+#define PARAMETER_AMPLIFIER_OUT 0x12u
 
 #define ROOT 0u
 #define FUNCTION_AUDIO 1u
 #define WIDGET_TYPE(capabilities) ((capabilities) >> 20 & 0xfu)
 #define WIDGET_OUTPUT 0u /* a converter of samples to sound */
+#define WIDGET_INPUT 1u  /* of sound to samples */
 #define WIDGET_PIN 4u
 #define CONNECTIONS_SHORT 0x7fu /* more, and the entries of the list are longer */
 #define PIN_OUT 0x00000010u
+#define PIN_IN 0x00000020u
 #define PIN_EAPD 0x00010000u
 #define DEFAULT_NOTHING(value) ((value) >> 30 == 1u) /* nothing is connected to the pin */
 #define POWER_ON 0u
 #define POWER_OFF 3u
 #define PIN_OUT_ON 0x40u
+#define PIN_IN_ON 0x20u
 #define EAPD_ON 0x02u
 #define AMPLIFIER_STEPS(value) ((value) >> 8 & 0x7fu)
-#define AMPLIFIER_LEFT 0xa000u
-#define AMPLIFIER_RIGHT 0x9000u
+#define AMPLIFIER_OUT 0x8000u
+#define AMPLIFIER_IN 0x4000u
+#define AMPLIFIER_LEFT 0x2000u
+#define AMPLIFIER_RIGHT 0x1000u
 #define AMPLIFIER_MUTE 0x80u
 
 #endif
