@@ -71,8 +71,8 @@ static void test_clear(uint32_t avx)
     memset(&left, 0xff, sizeof left);
     fill(avx);
     clear_registers();
-    if (avx !=
-        0) { /* before any call: a library's function uses these registers, which ones is the processor's to say */
+    /* Before any call: functions of the C library use these registers, which ones depends on the processor. */
+    if (avx != 0) {
 #define SAVE_AVX(n) __asm__ volatile("vmovdqa %%ymm" #n ", %0" : "=m"(upper[n]))
         EACH(SAVE_AVX);
     }
