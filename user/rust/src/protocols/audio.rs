@@ -38,7 +38,7 @@ pub enum ToDriver {
     Configure(Configure),
     /// Message `start`.
     Start,
-    /// the ring holds samples up to here
+    /// the ring holds samples up to here; or those recorded up to here were taken
     Filled(Filled),
     /// now; what is in the ring is dropped
     Stop,
@@ -247,7 +247,7 @@ impl mailbox::Message for Start {
 /// The mailbox of [`Start`].
 pub const START: mailbox::Mailboxes<ToDriver> = mailbox::Mailboxes::of(1 << 8);
 
-/// the ring holds samples up to here
+/// the ring holds samples up to here; or those recorded up to here were taken
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filled {
     /// Field `position`.
@@ -392,7 +392,7 @@ pub enum FromDriver {
     StartFail(StartFail),
     /// a period was played, or recorded
     Period(Period),
-    /// the ring ran empty (or full): the stream has stopped
+    /// the ring ran empty, or full, where its first period may be lost: the stream has stopped
     Underrun(Underrun),
     /// Message `stop_ok`.
     StopOk,
@@ -742,7 +742,7 @@ impl mailbox::Message for Period {
 /// The mailbox of [`Period`].
 pub const PERIOD: mailbox::Mailboxes<FromDriver> = mailbox::Mailboxes::of(1 << 12);
 
-/// the ring ran empty (or full): the stream has stopped
+/// the ring ran empty, or full, where its first period may be lost: the stream has stopped
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Underrun {
     /// Field `position`.
