@@ -33,6 +33,7 @@ use coq::query;
 use project::Project;
 use sources::tree::Tree;
 use sources::{certified, closure, forbidden, generated, theorems, tree};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -154,9 +155,14 @@ fn questions(
     report.answers = query::ask(copy, &names)?;
     report.asked = true;
     report.findings.extend(certified::hold(claims, &report.answers));
-    let main = project.root().join("proof").join(theorems::MAIN);
-    let setting = if report.theorems.is_empty() { String::new() } else { theorems::setting(&tree::read(&main)?) };
-    let page = pages::theorems::page(&setting, &report.theorems, &report.layers, &copy.files, &report.answers);
+    let mut settings = BTreeMap::new();
+    for file in [theorems::MAIN, theorems::SCHEDULER] {
+        if report.theorems.iter().any(|theorem| theorem.file() == file) {
+            let text = tree::read(&project.root().join("proof").join(file))?;
+            settings.insert(file.to_string(), theorems::setting(&text));
+        }
+    }
+    let page = pages::theorems::page(&settings, &report.theorems, &report.layers, &copy.files, &report.answers);
     let mut generated = vec![(pages::theorems::FILE, page)];
     if !report.theorems.is_empty() {
         generated.push((theorems::SCRIPT, theorems::script(&report.theorems)));

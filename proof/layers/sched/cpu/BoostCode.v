@@ -20,11 +20,14 @@ Section code.
   Context (HC : M "arch_cpu"%string = None) (HB : M "arch_highest_bit"%string = None).
   Notation timed := (timed quiet kernel_entry M this).
   Notation does := (does quiet kernel_entry M this ours timer).
+  Notation serves := (serves quiet kernel_entry M this ours timer).
   Context (timer_arms : forall e t, timer e -> timed "timer_arm" [t] e (fun _ e' => timer e')).
   Context (clock : clock_forward quiet kernel_entry M this).
 
   (** ** Steps *)
   Lemma does_valid f args X post : (ready_valid cpu (queues X) -> does f args X post) -> does f args X post.
+  Proof using. intros H w Hw. pose proof Hw as (dr & d & e & _ & _ & _ & [Hv _] & _). by apply H. Qed.
+  Lemma runs_valid s (Qn Qb : locals -> cpu_state -> Prop) (Qr : Z -> cpu_state -> Prop) r X : (ready_valid cpu (queues X) -> runs quiet kernel_entry M this ours timer s Qn Qb Qr r X) -> runs quiet kernel_entry M this ours timer s Qn Qb Qr r X.
   Proof using. intros H w Hw. pose proof Hw as (dr & d & e & _ & _ & _ & [Hv _] & _). by apply H. Qed.
   Lemma state_does t r X : ready_threads (queues X) !! t = Some r -> does "thread_state" [t] X (fun v Y => v = ready_state r /\ Y = X).
   Proof using HT.
@@ -61,13 +64,13 @@ Section code.
   Definition insertable (t p kp : Z) (s s' : ready) (X : cpu_state) : Prop := payer_ok ours X (payer_of X t) /\ time_ok X /\
     may_be_queued this t p kp s X /\ sched_park (queues X) cpu (parked_queue cpu) t = Some s' /\ timeouts X !! (SCHED_RELEASE_BASE + t) = None.
   (** The next period of a parked thread begins: it leaves the queue of parked threads, and is made ready, or parked again if no time is left. *)
-  Theorem sched_release_does t r p kp s1 s s' X : ours t -> 0 <= t < NUM_THREAD -> ready_threads (queues X) !! t = Some r -> ready_state r = thread_is_parked ->
+  Theorem sched_release_serves t r p kp s1 s s' X : ours t -> 0 <= t < NUM_THREAD -> ready_threads (queues X) !! t = Some r -> ready_state r = thread_is_parked ->
     sched_withdraw t (queues X) = Some s1 -> insertable t p kp s s' (set_queues s1 X) ->
-    does "sched_release" [SCHED_RELEASE_BASE + t] X (fun v Y => v = 0 /\ inserted this t p kp s s' (set_queues s1 X) Y).
+    serves "sched_release" [SCHED_RELEASE_BASE + t] X (fun v Y => v = 0 /\ inserted this t p kp s s' (set_queues s1 X) Y).
   Proof using HM HQ HT HR HC Hcpu clock timer_arms.
-    intros Ht Hb Hr Hst Hw (Hp & Hs & Hq & Hpark & Hno). apply does_valid. intros Hv. destruct (withdraw_gives _ _ _ (proj1 Hv) Hw) as (q & Hrem & _ & Hm).
+    intros Ht Hb Hr Hst Hw (Hp & Hs & Hq & Hpark & Hno). opens sched_release_code. apply runs_valid. intros Hv. destruct (withdraw_gives _ _ _ (proj1 Hv) Hw) as (q & Hrem & _ & Hm).
     assert (in_no_ready_queue cpu (queues X) t) as Hnot by (eapply waits_not_ready; [done..|by rewrite Hst]).
-    unfold SCHED_RELEASE_BASE, NUM_THREAD in *. enter sched_release_code. go. this_cpu. do 2 go. assert (wrap W32 (144 + t - 144) = t) as -> by (rewrite Z.add_simpl_l; apply Z.mod_small; cbn [bits]; lia).
+    unfold SCHED_RELEASE_BASE, NUM_THREAD in *. locals_simpl. go. this_cpu. do 2 go. assert (wrap W32 (144 + t - 144) = t) as -> by (rewrite Z.add_simpl_l; apply Z.mod_small; cbn [bits]; lia).
     go. use queue_remove_does; [intros u Hu Hin; apply in_ready_list in Hin; by eapply in_no_ready_queue_list|].
     go. use set_state_does. eapply runs_call; [intros ?; evaluate|by apply (sched_insert_does quiet kernel_entry M this Hcpu ours timer HM HQ HT HR HC timer_arms clock t p kp s s')|].
     intros v Y [-> HY]. done.

@@ -26,6 +26,7 @@ Section decide.
   Context (fits : Z -> cpu_state -> Prop) (self : Z).
   Notation does := (does quiet kernel_entry M this ours timer).
   Notation goes := (goes quiet kernel_entry M this ours timer fits self).
+  Notation entered := (entered quiet kernel_entry M this ours timer fits self).
   Notation suits := (suits fits self).
   Notation may_block := (may_block this ours fits self).
   Notation blocked := (blocked this fits self).
@@ -70,19 +71,20 @@ Section decide.
     if current <? NUM_CPU then Y = set_queues s X else exists has X1, has_time current X has X1 /\ Y = if has =? 0 then parked current s' X1 else set_queues s X1.
   Definition may_put_back (current : Z) (s s' : ready) (X : cpu_state) : Prop :=
     (if current <? NUM_CPU then sched_mark (queues X) current thread_is_ready = Some s else exists v, sched_ready_insert (queues X) cpu current = Some (v, s)) /\
-    sched_park (queues X) cpu (parked_queue cpu) current = Some s' /\ timeouts X !! (SCHED_RELEASE_BASE + current) = None.
+    (if current <? NUM_CPU then word X "running" = 0
+     else sched_park (queues X) cpu (parked_queue cpu) current = Some s' /\ timeouts X !! (SCHED_RELEASE_BASE + current) = None).
   Section current.
     Context (current : Z) (s s' : ready) (X : cpu_state) (Ho : ours current) (Hb : 0 <= current < NUM_THREAD).
     Context (Hp : payer_ok ours X (payer_of X current)) (Hc : payer_ok ours X (word X "charged")) (Hs : time_ok X) (Hm : may_put_back current s s' X).
 
-    Lemma park_does has X1 : has_time current X has X1 -> has = 0 -> does "sched_budget_park" [cpu; current] X1 (fun v Y => v = 0 /\ Y = parked current s' X1).
+    Lemma park_does has X1 : current <? NUM_CPU = false -> has_time current X has X1 -> has = 0 -> does "sched_budget_park" [cpu; current] X1 (fun v Y => v = 0 /\ Y = parked current s' X1).
     Proof using Hcpu HM HQ HT timer_arms Ho Hb Hp Hs Hm.
-      intros Hhas ->. destruct Hm as (_ & Hpark & Hno). destruct (has_time_gives this Hcpu ours current 0 X X1 Hhas Hp Hs) as (Eq & Et & _ & _ & Hend).
+      intros Ec Hhas ->. destruct Hm as (_ & Hpark). rewrite Ec in Hpark. destruct Hpark as [Hpark Hno]. destruct (has_time_gives this Hcpu ours current 0 X X1 Hhas Hp Hs) as (Eq & Et & _ & _ & Hend).
       destruct (Hend eq_refl) as [H1 H2]. apply (sched_budget_park_does quiet kernel_entry M this Hcpu ours timer HM HQ HT timer_arms current s' X1); [done..|by rewrite Eq|by rewrite Et].
     Qed.
     Theorem sched_put_back_does : does "sched_put_back" [cpu; current] X (fun v Y => put_back current s s' X Y).
     Proof using Hcpu HM HQ HT timer_arms clock Ho Hb Hp Hs Hm.
-      pose proof Hm as (Hq & _). unfold put_back, NUM_CPU. unfold NUM_CPU in Hq. enter sched_put_back_code. go. go. destruct (current <? 16).
+      pose proof Hm as (Hq & _). pose proof park_does as Hpark. unfold put_back, NUM_CPU. unfold NUM_CPU in Hq, Hpark. enter sched_put_back_code. go. go. destruct (current <? 16) eqn:Ec.
       - go. use set_state_does. by go.
       - destruct Hq as [v Hq]. go. go. eapply runs_call; [intros ?; evaluate|apply (has_does quiet kernel_entry M this Hcpu ours timer HM clock current X Ho Hp Hs)|].
         intros has X1 Hhas. locals_simpl. locals_plain. go. destruct (Z.eqb_spec has 0) as [E|E].
@@ -100,8 +102,14 @@ Section decide.
       else if (word X "slice_over" =? 1) && (best =? word X "running") then way = WAY_MAKES /\ X1 = X
       else exists has, has_time current X has X1 /\ way = (if has =? 0 then WAY_SPENT else WAY_STAYS).
     Ltac ways := unfold way_of; destruct (_ || _); [|destruct (_ =? 0); [|destruct (_ && _)]].
-    Lemma way_spent X1 : way_of WAY_SPENT X1 -> has_time current X 0 X1.
-    Proof using. ways; [by intros [??]..|]. intros (has & Hh & E). by destruct (Z.eqb_spec has 0) as [->|]. Qed.
+    Lemma way_spent X1 : way_of WAY_SPENT X1 -> has_time current X 0 X1 /\ word X "running" <> 0.
+    Proof using.
+      unfold way_of. destruct (_ || _); [by intros [??]|]. destruct (Z.eqb_spec (word X "running") 0); [by intros [??]|].
+      destruct (_ && _); [by intros [??]|]. intros (has & Hh & E). split; [|done]. by destruct (Z.eqb_spec has 0) as [->|].
+    Qed.
+    (** The idle thread's time is not spent. *)
+    Lemma spent_not_idle X1 : way_of WAY_SPENT X1 -> current <? NUM_CPU = false.
+    Proof using Hm. intros [_ Hr]%way_spent. destruct Hm as [_ Hi]. by destruct (current <? NUM_CPU). Qed.
     Lemma way_makes way X1 : way_of way X1 -> way <> WAY_STAYS -> way <> WAY_SPENT -> way = WAY_MAKES /\ X1 = X.
     Proof using. ways; [by intros [-> ->]..|]. intros (has & Hh & ->). by destruct (_ =? _). Qed.
     Lemma way_stays X1 : way_of WAY_STAYS X1 -> X1 = X \/ exists has, has_time current X has X1.
@@ -111,12 +119,12 @@ Section decide.
     (** It goes on: with a new slice, and its time charged from now on. *)
     Definition stays (X1 Y : cpu_state) : Prop := exists X2 X3,
       slice_begun this (set_word "slice_end" timer_never (set_word "slice_over" 0 (set_word "arch_need_resched" 0 X1))) X2 /\ switched_to current X2 X3 /\ Y = with_floor this X3.
-    Theorem sched_decide_goes : word X "arch_current" = current -> current <> NONE ->
+    Theorem sched_decide_entered : word X "arch_current" = current -> current <> NONE ->
       (forall way X1 Y, way_of way X1 -> way <> WAY_STAYS -> makes_way way X1 Y -> may_block Y) ->
-      goes "sched_decide" [] X (fun v Y => v = 0 /\ exists way X1, way_of way X1 /\
+      entered "sched_decide" [] X (fun v Y => v = 0 /\ exists way X1, way_of way X1 /\
         if way =? WAY_STAYS then stays X1 Y else exists X2 Z, makes_way way X1 X2 /\ blocked X2 Z /\ Y = set_word "arch_need_resched" 0 Z).
     Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave roots Hcpu timer_arms clock Ho Hb Hp Hc Hs Hm.
-      intros Ecur Hnone Hblock. enters sched_decide_code. on. this_cpu. on. use current_does. rewrite Ecur. on.
+      intros Ecur Hnone Hblock. opens sched_decide_code. on. this_cpu. on. use current_does. rewrite Ecur. on.
       eapply runs_call; [intros ?; evaluate|apply (sched_make_way_does quiet kernel_entry M this Hcpu ours timer HM HR HC clock current X Ho Hp Hs)|].
       intros way X1 Hway. change (way_of way X1) in Hway. locals_simpl. locals_plain. on.
       assert (forall X2, makes_way way X1 X2 -> way <> WAY_STAYS -> walks quiet kernel_entry M this ours timer fits self
@@ -132,8 +140,8 @@ Section decide.
         rewrite (proj2 (Z.eqb_neq way WAY_STAYS)) by done. exists X2, Y. split; [done|]. split; [by exists t, q|done]. }
       change (way =? 0) with (way =? WAY_STAYS). destruct (Z.eqb_spec way WAY_STAYS) as [E|E]; cbn [negb].
       2: { on. go. change (way =? 2) with (way =? WAY_SPENT). destruct (Z.eqb_spec way WAY_SPENT) as [Espent|Espent].
-        - assert (has_time current X 0 X1) as Hhas by (by apply (way_spent X1); rewrite <- Espent).
-          eapply runs_call; [intros ?; evaluate|exact (park_does 0 X1 Hhas eq_refl)|]. intros v Y [-> ->]. locals_simpl. locals_plain.
+        - rewrite Espent in Hway. destruct (way_spent X1 Hway) as [Hhas _]. pose proof (spent_not_idle X1 Hway) as Ec. rewrite <- Espent in Hway.
+          eapply runs_call; [intros ?; evaluate|exact (park_does 0 X1 Ec Hhas eq_refl)|]. intros v Y [-> ->]. locals_simpl. locals_plain.
           apply Hrest; [|done]. unfold makes_way. by rewrite (proj2 (Z.eqb_eq way WAY_SPENT)).
         - destruct (way_makes way X1 Hway E Espent) as [-> ->]. eapply runs_call; [intros ?; evaluate|exact sched_put_back_does|].
           intros v Y HY. locals_simpl. locals_plain. by apply Hrest. }

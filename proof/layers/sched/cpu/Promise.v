@@ -1,45 +1,108 @@
-(** A promise that all threads of a CPU can keep: at each switch to [to], [to] is the current thread, it alone runs, it is in no
-    queue, and each other thread is where its state says.
+(** A promise that all threads of a CPU can keep at each switch, whatever functions of [sched.c] they have called before.
 
-    A thread that is marked as blocked, or ends, keeps it: the thread that it hands the CPU to is the kept one, or the most important
-    that is ready ([chosen]). So when it is handed the CPU again, the promise holds for itself. *)
-From Ashlar Require Export layers.sched.cpu.RunCode.
-From Ashlar Require Import layers.pagemap.Code.
+    [steady to X]: [to] runs on the CPU, and the others wait, so that it may ask for a decision or block. [promised to X]: besides, no ready
+    thread has a higher priority than [to].
+    A thread that decides or blocks keeps this promise: whoever it hands the CPU to finds the CPU steady, and itself the first. *)
+From Ashlar Require Export layers.sched.cpu.Accounts layers.sched.pick.Reachable.
 Local Opaque gmap_lookup gmap_partial_alter.
 
-Section promise.
-  Context (quiet : cprim -> Prop) (kernel_entry : Z -> Z) (M : module) (this : nat).
+Section steady.
+  Context (this : nat).
   Notation cpu := (Z.of_nat this).
-  Context (Hcpu : 0 <= cpu < NUM_CPU) (ours : Z -> Prop) (timer : mem -> Prop).
-  Context (HM : forall f fd, sched_module f = Some fd -> M f = Some fd).
-  Context (HQ : forall f fd, queue_module f = Some fd -> M f = Some fd).
-  Context (HT : forall f fd, thread_module f = Some fd -> M f = Some fd).
-  Context (HW : forall f fd, switch_module f = Some fd -> M f = Some fd).
-  Context (HR : forall f fd, resched_module f = Some fd -> M f = Some fd).
-  Context (HP : forall f fd, pagemap_module f = Some fd -> M f = Some fd).
-  Context (HC : M "arch_cpu"%string = None) (HB : M "arch_highest_bit"%string = None) (load_below : M "arch_page_map_load"%string = None).
-  Notation timed := (timed quiet kernel_entry M this).
-  Context (timer_arms : forall e t, timer e -> timed "timer_arm" [t] e (fun _ e' => timer e')).
-  Context (clock : clock_forward quiet kernel_entry M this).
-  Notation touches_nothing f := (timed f [] ∅ (fun _ d => d = ∅)).
-  Context (loaded_root : touches_nothing "arch_loaded_root"%string).
-  Context (fpu_left : touches_nothing "arch_fpu_left"%string) (fpu_leave : touches_nothing "arch_fpu_leave"%string).
-  Context (user : Z -> Prop).
-  Context (roots : forall e t, timer e -> ours t -> exists root, e !! field_cell "thread" t "root" = Some root /\ root_ok root /\ (user t -> root <> NONE)).
+  Context (Hcpu : 0 <= cpu < NUM_CPU) (ours : Z -> Prop) (ours_bound : forall t, ours t -> 0 <= t < NUM_THREAD).
+  Notation accounts_valid := (accounts_valid ours).
 
-  Definition one_runs (to : Z) (X : cpu_state) : Prop := word X "arch_current" = to /\ sched_ok cpu (Some to) (queues X) /\ sched_owns cpu (queues X).
+  (** ** The promise *)
+  (** Only of parked threads the release is still to come. *)
+  Definition released (X : cpu_state) : Prop := forall t, is_Some (timeouts X !! (SCHED_RELEASE_BASE + t)) ->
+    exists r, ready_threads (queues X) !! t = Some r /\ ready_state r = thread_is_parked.
+  Definition threads_ours (X : cpu_state) : Prop := forall t, is_Some (ready_threads (queues X) !! t) -> ours t.
+  (** [to] is at work: it runs, and is known to. A kept thread is at least as important. *)
+  Record at_work (to : Z) (X : cpu_state) : Prop := {
+    work_ok : sched_ok cpu (Some to) (queues X);
+    work_owns : sched_owns cpu (queues X);
+    work_kept : forall t, kept_thread X = Some t -> may_be_kept cpu t (queues X) /\ (NUM_CPU <= to -> forall r0 r,
+      ready_threads (queues X) !! to = Some r0 -> ready_threads (queues X) !! t = Some r -> ready_priority r0 <= ready_priority r);
+    work_ours : threads_ours X;
+    work_accounts : accounts_valid X;
+    work_released : released X;
+    work_level : word X "running" = level_of to X }.
+  (** No thread is switched to directly that is less important than a ready one, nor while one is kept: then a decision is pending. *)
+  Definition floor_sound (X : cpu_state) : Prop := ready_best (queues X) cpu <= word X "arch_floor" /\
+    (word X "kept" <> NONE -> word X "arch_floor" = ARCH_FLOOR_NONE /\ word X "arch_need_resched" <> 0).
+  Definition steady (to : Z) (X : cpu_state) : Prop := word X "arch_current" = to /\ at_work to X /\ floor_sound X.
+  Definition first (to : Z) (X : cpu_state) : Prop := ready_best (queues X) cpu <= level_of to X /\ word X "kept" = NONE.
+  Definition promised (to : Z) (X : cpu_state) : Prop := steady to X /\ first to X.
+  (** No thread runs: the next is to be chosen. *)
+  Record waiting (X : cpu_state) : Prop := {
+    wait_ok : sched_ok cpu None (queues X);
+    wait_owns : sched_owns cpu (queues X);
+    wait_kept : forall t, kept_thread X = Some t -> may_be_kept cpu t (queues X);
+    wait_ours : threads_ours X;
+    wait_accounts : accounts_valid X;
+    wait_released : released X }.
 
-  Lemma switched_same t X Y : switched_to t X Y -> queues Y = queues X.
+  Lemma at_work_thread to X : at_work to X -> exists r, ready_threads (queues X) !! to = Some r /\ ready_state r = thread_is_running /\ to ∈ queue_free (ready_queues (queues X)) /\ ours to.
   Proof using.
-    intros [[_ ->]|[_ (now & _ & ->)]]; [by destruct (_ =? _)|]. unfold spent_at, charged_at. by destruct (_ =? _), (_ =? _).
+    intros [Hok _ _ Ho _ _ _]. destruct (ok_free _ _ _ Hok to eq_refl) as [[r Hr] Hf]. exists r. split_and!; [done|by apply (ok_runs _ _ _ Hok to r Hr)|done|].
+    apply Ho. by exists r.
   Qed.
-  Lemma set_to_run_same next X Y : set_to_run this next X Y -> queues Y = queues X.
+  Lemma at_work_place to X Y : at_work to X -> accounts_valid Y -> queues Y = queues X -> timeouts Y = timeouts X -> word Y "running" = word X "running" ->
+    word Y "kept" = word X "kept" -> at_work to Y.
   Proof using.
-    intros (X2 & H2 & Z & floor & H3 & ->). cbn [queues set_word]. assert (queues X2 = queues X) as <-.
-    { destruct (_ =? _); [by apply slice_same in H2 as (_ & -> & _)|by subst X2]. }
-    destruct (_ && _); [by destruct H3 as [_ ->]|]. by destruct H3 as [_ H3%switched_same].
+    intros [H1 H2 H3 H4 _ H6 H7] Ha Eq Et Er Ek. unfold kept_thread, threads_ours, released, level_of in *.
+    split; unfold kept_thread, threads_ours, released, level_of; rewrite ?Eq, ?Et, ?Er, ?Ek; done.
+  Qed.
+  Lemma at_work_word to f v X : f <> "since"%string -> f <> "charged"%string -> f <> "arch_clock"%string -> f <> "kept"%string -> f <> "running"%string ->
+    at_work to X -> at_work to (set_word f v X).
+  Proof using.
+    intros N1 N2 N3 N4 N5 [H1 H2 H3 H4 H5 H6 H7].
+    assert (forall g, f <> g -> word (set_word f v X) g = word X g) as E by (intros g Hg; cbn; by destruct (String.eqb_spec g f)).
+    split; [done|done| |done|by apply accounts_word|done|by rewrite E].
+    unfold kept_thread. rewrite E by done. exact H3.
+  Qed.
+  Lemma idle_level to X : at_work to X -> to < NUM_CPU -> word X "running" = 0.
+  Proof using. intros [_ _ _ _ _ _ ->] H. unfold level_of. by rewrite (proj2 (Z.leb_gt NUM_CPU to)). Qed.
+
+  (** ** The running thread makes way *)
+  Lemma put_back_moves current time s q : ready_valid cpu s -> sched_put_back cpu current time s = Some q -> moves s current q /\
+    exists r, ready_threads q !! current = Some r /\ is_Some (ready_threads s !! current) /\ (NUM_CPU <= current -> time = false -> ready_state r = thread_is_parked).
+  Proof using.
+    intros Hv H. unfold sched_put_back in H. case_bool_decide as Hc.
+    - destruct (mark_moves cpu s Hv _ _ _ H) as (Hm & _ & _ & r & Hr & [Hs _]). split; [done|]. eexists. split_and!; [exact Hs|by eexists|]. unfold NUM_CPU in *. lia.
+    - unfold sched_queue in H. destruct time.
+      + destruct (sched_ready_insert s cpu current) as [[v s1]|] eqn:E; [|done]. injection H as ->.
+        destruct (insert_moves cpu s Hv _ _ _ E) as (Hm & _ & _ & r & Hr & [Hs _]). split; [done|]. eexists. split_and!; [exact Hs|by eexists|done].
+      + destruct (park_moves cpu s Hv _ _ _ H) as (Hm & _ & _ & _ & _ & r & Hr & [Hs _]). split; [done|]. eexists. split_and!; [exact Hs|by eexists|done].
+  Qed.
+  Lemma moved_ours s t q : moves s t q -> is_Some (ready_threads s !! t) -> (forall u, is_Some (ready_threads s !! u) -> ours u) ->
+    forall u, is_Some (ready_threads q !! u) -> ours u.
+  Proof using. intros Hm Ht Ho u Hu. apply Ho. destruct (decide (u = t)) as [->|Hne]; [done|]. by rewrite <- (proj1 (Hm u Hne)). Qed.
+  Lemma put_back_waits self X X2 time q Y : steady self X -> accounts_valid X2 -> same_place X X2 -> sched_put_back cpu self time (queues X) = Some q ->
+    (Y = set_queues q X2 /\ (time = true \/ self < NUM_CPU) \/ Y = parked self q X2 /\ time = false /\ NUM_CPU <= self) ->
+    waiting Y /\ word Y "arch_current" = self.
+  Proof using Hcpu.
+    intros (Ecur & Hw & _) Ha Hp Hq HY. pose proof (at_work_thread self X Hw) as (rs & Hrs & Hrun & _ & _). destruct Hw as [Hok Hown Hk Ho _ Hrel _]. destruct Hp as [_ Et _ Ek Ec _ _].
+    pose proof (ok_valid _ _ _ Hok) as Hv. destruct (put_back_moves self time (queues X) q Hv Hq) as (Hm & r & Hr & Hsome & Hparked).
+    assert (queues Y = q /\ word Y "kept" = word X "kept" /\ word Y "arch_current" = self /\ accounts_valid Y) as (EqY & EkY & EcY & HaY).
+    { rewrite <- Ek, <- Ecur, <- Ec. destruct HY as [[-> _]|[-> _]]; (split_and!; [done..|]).
+      - apply (accounts_same ours X2); [done..|cbn; pose proof (valid_time ours X2 Ha) as [??]; lia|done].
+      - apply (accounts_same ours X2); [done..|cbn; pose proof (valid_time ours X2 Ha) as [??]; lia|done]. }
+    split; [|done]. split; [..|exact HaY|].
+    - rewrite EqY. by eapply put_back_ok.
+    - rewrite EqY. destruct (put_back_some cpu Hcpu self (queues X) Hok Hown time) as (q' & E & H). rewrite Hq in E. by injection E as <-.
+    - intros t Hkt. unfold kept_thread in Hkt. rewrite EkY in Hkt. destruct (Hk t Hkt) as [Hmk Hle]. rewrite EqY. destruct (decide (self < NUM_CPU)) as [Hi|Hi].
+      + unfold sched_put_back in Hq. rewrite bool_decide_eq_true_2 in Hq by done. by eapply marked_kept.
+      + pose proof Hmk as (_ & _ & rt & Hrt & _). eapply put_back_kept; [exact Hok|exact Hq|exact Hmk|exact Hrs|exact Hrt|]. apply Hle; [lia|done..].
+    - unfold threads_ours. rewrite EqY. by eapply moved_ours.
+    - unfold released. rewrite EqY. assert (forall t, is_Some (timeouts X !! (SCHED_RELEASE_BASE + t)) -> exists r, ready_threads q !! t = Some r /\ ready_state r = thread_is_parked) as Hold.
+      { intros t Ht. destruct (Hrel t Ht) as (rt & Hrt & Hst). exists rt. split; [|done].
+        assert (t <> self) as Hne by (intros ->; rewrite Hrs in Hrt; injection Hrt as ->; by rewrite Hrun in Hst). by rewrite (proj1 (Hm t Hne)). }
+      destruct HY as [[-> _]|(-> & Htime & Hself)]; [cbn [timeouts set_queues]; by rewrite Et|]. intros t. cbn [timeouts parked set_word set_timeouts]. rewrite Et.
+      destruct (decide (t = self)) as [->|Hne]; [intros _; exists r; auto|]. rewrite lookup_insert_ne by lia. apply Hold.
   Qed.
 
+  (** ** The next thread *)
   Lemma sched_next_owns kept s t s' : ready_valid cpu s -> sched_owns cpu s -> sched_next cpu kept s = Some (t, s') -> sched_owns cpu s'.
   Proof using Hcpu.
     intros Hv Ho H. destruct kept as [k|]; cbn [sched_next] in H.
@@ -50,45 +113,89 @@ Section promise.
       destruct (sched_mark s1 cpu thread_is_running) as [s2|] eqn:E2; [|done]. cbn [mbind option_bind] in H. injection H as <- <-.
       eapply owns_mark; [|exact Ho1|exact E2]. by eapply sched_ready_take_valid.
   Qed.
-
-  Section thread.
-    Context (self : Z) (X : cpu_state) (r : ready_thread).
-    Notation goes := (goes quiet kernel_entry M this ours timer one_runs self).
-    (** [self], not the idle thread, has been marked; no thread runs; the kept thread is another one, and the next can be charged. *)
-    Context (current : word X "arch_current" = self) (not_idle : self <> cpu).
-    Context (stands : ready_threads (queues X) !! self = Some r) (not_ready : ready_state r <> thread_is_ready).
-    Context (ok : sched_ok cpu None (queues X)) (owns : sched_owns cpu (queues X)).
-    Context (kept : forall t, kept_thread X = Some t -> may_be_kept cpu t (queues X) /\ t <> self).
-    Context (charge : forall t s, sched_next cpu (kept_thread X) (queues X) = Some (t, s) -> chargeable ours t X).
-
-    Lemma may_block_ok : may_block this ours one_runs self X.
-    Proof using Hcpu current not_idle stands not_ready ok owns kept charge.
-      destruct (sched_next_some cpu (kept_thread X) (queues X) ok owns) as (t & s & E); [intros t Et; by apply kept|].
-      destruct (sched_next_chosen cpu (kept_thread X) (queues X) t s ok E) as [[Hok Hch] _]. pose proof (charge t s E) as Hc.
-      pose proof (sched_next_owns _ _ _ _ (ok_valid _ _ _ ok) owns E) as Ho.
-      exists t, s. split; [exact E|]. pose proof (ok_free _ _ _ Hok t eq_refl) as [[x Hx] _].
-      assert (t <> self) as Hne.
-      { eapply (sched_next_other cpu (kept_thread X) self r (queues X) t s); [apply (ok_valid _ _ _ ok)|exact stands|exact not_ready|exact not_idle| |exact E].
-        intros Ek. by destruct (kept self Ek). }
-      assert (queues (with_next s X) = s) as Eq by (unfold with_next; by destruct (_ =? _)).
-      split_and!.
-      - unfold chargeable, payer_ok, payer_of, with_next in *. by destruct (_ =? NONE).
-      - intros _. exists x. rewrite Eq. split; [done|]. by eapply (ready_valid_priority cpu s (ok_valid _ _ _ Hok) t).
-      - intros _ Y HY. split; [done|]. apply set_to_run_same in HY. rewrite Eq in HY. unfold one_runs. cbn [queues set_word word]. rewrite HY.
-        by split_and!.
-    Qed.
-    (** Blocking hands the CPU to another thread, and returns when it is this thread's turn. *)
-    Theorem sched_block_promised : goes "sched_block" [] X (fun v Y => v = 0 /\ one_runs self Y /\ word Y "arch_need_resched" = 0).
-    Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave roots timer_arms clock Hcpu current not_idle stands not_ready ok owns kept charge.
-      eapply goes_mono; [|apply (sched_block_goes quiet kernel_entry M this Hcpu ours timer HM HQ HT HW HR HP HC HB load_below timer_arms clock
-        loaded_root fpu_left fpu_leave user roots one_runs self X may_block_ok)].
-      cbn beta. intros v Y [-> (Z & (t & s & E & HZ) & ->)]. split; [done|]. split; [|done].
-      destruct (may_block_ok) as (t' & s' & E' & Hr). rewrite E in E'. injection E' as <- <-. unfold ran in HZ.
-      assert (word (with_next s X) "arch_current" = self) as Ec by (unfold with_next; destruct (_ =? NONE); exact current). rewrite Ec in HZ.
-      assert (t <> self) as Hne.
-      { eapply (sched_next_other cpu (kept_thread X) self r (queues X) t s); [apply (ok_valid _ _ _ ok)|exact stands|exact not_ready|exact not_idle| |exact E].
-        intros Ek. by destruct (kept self Ek). }
-      rewrite (proj2 (Z.eqb_neq t self) Hne) in HZ. exact HZ.
-    Qed.
-  End thread.
-End promise.
+  Lemma next_moves X t s : waiting X -> sched_next cpu (kept_thread X) (queues X) = Some (t, s) ->
+    moves (queues X) t s /\ exists r, ready_threads (queues X) !! t = Some r /\ ready_state r <> thread_is_parked.
+  Proof using Hcpu.
+    intros [Hok _ Hk _ _ _] H. pose proof (ok_valid _ _ _ Hok) as Hv. destruct (kept_thread X) as [k|]; cbn [sched_next] in H.
+    - unfold sched_run_kept in H. destruct (ready_threads (queues X) !! k) as [r|] eqn:Er; [|done]. cbn [mbind option_bind] in H. destruct (_ && _) eqn:Eb; [|done].
+      destruct (sched_mark (queues X) k thread_is_running) as [s1|] eqn:E; [|done]. cbn [mbind option_bind] in H. injection H as <- <-.
+      destruct (mark_moves cpu _ Hv _ _ _ E) as (Hm & _). split; [done|]. exists r. split; [done|]. apply andb_true_iff in Eb as [[_ Es%Z.eqb_eq]%andb_true_iff _]. by rewrite Es.
+    - unfold sched_pick in H. destruct (sched_ready_take (queues X) cpu) as [[v s1]|] eqn:E; [|done]. cbn [mbind option_bind] in H.
+      destruct (take_moves cpu _ Hv v s1 E) as [(-> & -> & _)|(Hne & Hm & _ & _ & p & Hr & _)].
+      + change (NONE =? NONE) with true in H. cbn iota in H. unfold sched_idle in H. destruct (sched_mark (queues X) cpu thread_is_running) as [s2|] eqn:E2; [|done]. cbn [mbind option_bind] in H. injection H as <- <-.
+        destruct (mark_moves cpu _ Hv _ _ _ E2) as (Hm & _ & _ & r & Hr & _). split; [done|]. exists r. split; [done|]. intros Hp.
+        destruct (ok_placed _ _ _ Hok cpu r Hr) as ([q|] & _ & Hplace); [destruct Hplace as [Hc _]; unfold NUM_CPU in *; lia|by destruct Hplace].
+      + rewrite (proj2 (Z.eqb_neq v NONE)) in H by done. injection H as <- <-. split; [done|]. by exists (ReadyThread p thread_is_ready).
+  Qed.
+  Lemma with_next_parts s X : queues (with_next s X) = s /\ kept_thread (with_next s X) = None /\ timeouts (with_next s X) = timeouts X /\
+    word (with_next s X) "arch_current" = word X "arch_current" /\ reservation_of (with_next s X) = reservation_of X /\ (accounts_valid X -> accounts_valid (with_next s X)).
+  Proof using this.
+    unfold with_next, kept_thread. destruct (word X "kept" =? NONE) eqn:E; (split_and!; [done| |done..|]).
+    - cbn. by rewrite E.
+    - intros HX. apply (accounts_same ours X); [done..|cbn; pose proof (valid_time ours X HX) as [??]; lia|done].
+    - done.
+    - intros HX. apply (accounts_same ours X); [done..|cbn; pose proof (valid_time ours X HX) as [??]; lia|done].
+  Qed.
+  Lemma next_runs X : waiting X -> exists t s, sched_next cpu (kept_thread X) (queues X) = Some (t, s) /\ chargeable ours t (with_next s X) /\
+    (NUM_CPU <= t -> exists r, ready_threads (queues (with_next s X)) !! t = Some r /\ 0 <= ready_priority r < NUM_PRIORITY) /\
+    forall Y, set_to_run this t (with_next s X) Y -> at_work t Y /\ first t Y /\ floor_sound Y /\ word Y "arch_current" = word X "arch_current".
+  Proof using Hcpu ours_bound.
+    intros HX. pose proof HX as [Hok Hown Hk Ho Ha Hrel]. destruct (sched_next_some cpu (kept_thread X) (queues X) Hok Hown Hk) as (t & s & E).
+    destruct (sched_next_chosen cpu (kept_thread X) (queues X) t s Hok E) as [[Hoks Himp] _].
+    pose proof (sched_next_owns _ _ _ _ (ok_valid _ _ _ Hok) Hown E) as Howns. destruct (next_moves X t s HX E) as (Hm & r0 & Hr0 & Hnp).
+    destruct (with_next_parts s X) as (Eq & Ekn & Et & Ec & Er & HaN). specialize (HaN Ha).
+    assert (ours t) as Hot by (apply Ho; by exists r0). pose proof (ours_bound t Hot) as Hb.
+    destruct (ok_free _ _ _ Hoks t eq_refl) as [[r Hr] _]. pose proof (ready_valid_priority cpu s (ok_valid _ _ _ Hoks) t r Hr) as Hprio.
+    exists t, s. split; [done|]. split; [|split].
+    - split_and!; [done|by apply valid_payer|by apply valid_payer_charged|apply (valid_time ours _ HaN)|unfold NUM_THREAD, NONE in *; lia].
+    - intros _. exists r. by rewrite Eq.
+    - intros Y HY. destruct (accounts_set_to_run this ours (with_next s X) t Y HaN Hot HY) as (HaY & EqY & EtY & El & Eky & EcY & Hfl).
+      assert (word Y "kept" = NONE) as Enone by (rewrite Eky; unfold kept_thread in Ekn; by destruct (Z.eqb_spec (word (with_next s X) "kept") NONE)).
+      assert (level_of t (with_next s X) = level_of t Y) as Elev by (unfold level_of; by rewrite EqY).
+      split; [|split; [split; [|done]|split; [split; [by rewrite EqY|done]|by rewrite EcY]]].
+      + split; [by rewrite EqY, Eq|by rewrite EqY, Eq| | |done| |by rewrite El].
+        * unfold kept_thread in *. rewrite Eky. by rewrite Ekn.
+        * unfold threads_ours. rewrite EqY, Eq. eapply moved_ours; [exact Hm|by eexists|exact Ho].
+        * unfold released. rewrite EtY, Et, EqY, Eq. intros u Hu. destruct (Hrel u Hu) as (ru & Hru & Hst). exists ru. split; [|done].
+          assert (u <> t) as Hne by (intros ->; rewrite Hr0 in Hru; injection Hru as ->; done). by rewrite (proj1 (Hm u Hne)).
+      + rewrite <- Elev, EqY, Eq. unfold level_of. rewrite Eq, Hr. destruct Himp as [[Hc (r' & Hr' & Hmost)]|[-> Hnone]].
+        * rewrite Hr in Hr'. injection Hr' as <-. rewrite (proj2 (Z.leb_le NUM_CPU t)) by done. apply ready_best_bound; [lia|]. intros p u Hp Hu.
+          destruct (decide (p <= ready_priority r)); [lia|]. by destruct (Hmost p u ltac:(lia)).
+        * rewrite (proj2 (Z.leb_gt NUM_CPU cpu)) by lia. apply ready_best_bound; [lia|]. intros p u Hp Hu. rewrite (Hnone p Hp) in Hu. by apply elem_of_nil in Hu.
+  Qed.
+  (** So a thread that waits may block or make way, and finds the promise kept when it is back. *)
+  Lemma waiting_blocks self X : waiting X -> word X "arch_current" = self -> may_block this ours promised self X /\
+    forall Z, blocked this promised self X Z -> promised self Z.
+  Proof using Hcpu ours_bound.
+    intros HX Ec. destruct (next_runs X HX) as (t & s & E & Hch & Hpr & Hrun). destruct (with_next_parts s X) as (_ & _ & _ & Ecn & _).
+    assert (forall Y, set_to_run this t (with_next s X) Y -> promised t (set_word "arch_current" t Y)) as Hset.
+    { intros Y HY. destruct (Hrun Y HY) as (Hw & Hf & Hfl & _). split; [split_and!; [done|by apply at_work_word|done]|done]. }
+    split.
+    - exists t, s. split; [done|]. split; [done|]. split; [done|]. intros Hne Y HY. rewrite Ecn, Ec in Hne. split; [done|]. by apply Hset.
+    - intros Z (t' & s' & E' & HZ). rewrite E in E'. injection E' as <- <-. unfold ran in HZ. rewrite Ecn, Ec in HZ.
+      destruct (Z.eqb_spec t self) as [->|]; [|done]. destruct (Hrun Z HZ) as (Hw & Hf & Hfl & EcZ). split; [split_and!; [by rewrite EcZ|done..]|done].
+  Qed.
+  Lemma promised_unmarked self v X : promised self X -> promised self (set_word "arch_need_resched" v X).
+  Proof using. intros [(Hc & Hw & Hfl & _) [Hf Hk]]. split; [split_and!; [done|by apply at_work_word|split; done]|done]. Qed.
+  (** After start-up, as [sched_init] and [sched_init_cpu] leave it: the idle thread runs, no other has run, and no time is charged. *)
+  Theorem promised_at_start X : sched_start cpu (queues X) -> is_Some (queue_lists (ready_queues (queues X)) !! parked_queue cpu) -> threads_ours X ->
+    word X "arch_current" = cpu -> word X "running" = 0 -> word X "kept" = NONE -> word X "charged" = NONE -> word X "since" = 0 -> 0 <= word X "arch_clock" < horizon ->
+    0 <= word X "arch_floor" -> (forall t, reservation_of X t = unreserved) -> timeouts X = ∅ -> promised cpu X.
+  Proof using Hcpu.
+    intros Hs Hp Ho Hc Hr Hk Hch Hsince Hclock Hfl Hres Ht. pose proof Hs as (_ & He & _ & _ & Hi).
+    assert (ready_best (queues X) cpu = 0) as Hbest.
+    { destruct (ready_best_spec (queues X) cpu) as [[E _]|(q & t & l & _ & _ & Hl & _)]; [done|]. exfalso. unfold ready_list in Hl.
+      destruct (queue_lists (ready_queues (queues X)) !! ready_queue cpu q) as [l'|] eqn:El; [|done]. rewrite (He _ _ El) in Hl. done. }
+    assert (level_of cpu X = 0) as Hlev by (unfold level_of; by rewrite (proj2 (Z.leb_gt NUM_CPU cpu)) by lia).
+    split; [split; [done|split]|split; [lia|done]].
+    - split; [by apply start_ok|by split| |done| | |congruence].
+      + unfold kept_thread. by rewrite Hk.
+      + split; [unfold time_ok; lia| |by left]. intros t _. unfold payer_of. rewrite Hres, Hsince. split; [|by left].
+        unfold reservation_valid, reservation_ok, unreserved, horizon. cbn. lia.
+      + intros t. rewrite Ht, lookup_empty. by intros [? ?].
+    - split; [lia|]. by rewrite Hk.
+  Qed.
+  (** A decision is requested. *)
+  Lemma steady_requested self X : word X "arch_current" = self -> at_work self X -> steady self (requested X).
+  Proof using. intros Hc Hw. split; [done|]. split; [by repeat (apply at_work_word; [done..|])|]. split; [apply best_floor|done]. Qed.
+End steady.

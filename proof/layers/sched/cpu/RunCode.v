@@ -39,6 +39,7 @@ Section run.
   Context (fits : Z -> cpu_state -> Prop) (self : Z).
   Notation does := (does quiet kernel_entry M this ours timer).
   Notation goes := (goes quiet kernel_entry M this ours timer fits self).
+  Notation entered := (entered quiet kernel_entry M this ours timer fits self).
   Notation suits := (suits fits self).
 
   Lemma switch_goes to X : ours to -> suits to X -> goes "thread_switch" [to] X (fun v Y => v = 0 /\ fits self Y).
@@ -139,11 +140,13 @@ Section run.
   (** There is a thread to run next, and it may run. *)
   Definition may_block (X : cpu_state) : Prop := exists t s, sched_next cpu (kept_thread X) (queues X) = Some (t, s) /\ may_run t (with_next s X).
   Definition blocked (X Y : cpu_state) : Prop := exists t s, sched_next cpu (kept_thread X) (queues X) = Some (t, s) /\ ran t (with_next s X) Y.
-  Theorem sched_block_goes X : may_block X -> goes "sched_block" [] X (fun v Y => v = 0 /\ exists Z, blocked X Z /\ Y = set_word "arch_need_resched" 0 Z).
+  Theorem sched_block_entered X : may_block X -> entered "sched_block" [] X (fun v Y => v = 0 /\ exists Z, blocked X Z /\ Y = set_word "arch_need_resched" 0 Z).
   Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave roots Hcpu timer_arms clock.
-    intros (t & s & Hn & Hr). enters sched_block_code. on. this_cpu. on. use sched_next_does. switch_by sched_run_goes; [exact Hr|].
+    intros (t & s & Hn & Hr). opens sched_block_code. on. this_cpu. on. use sched_next_does. switch_by sched_run_goes; [exact Hr|].
     intros v Y [-> HY]. locals_simpl. on. use sched_resumed_does. split; [done|]. exists Y. split; [by exists t, s|done].
   Qed.
+  Theorem sched_block_goes X : may_block X -> goes "sched_block" [] X (fun v Y => v = 0 /\ exists Z, blocked X Z /\ Y = set_word "arch_need_resched" 0 Z).
+  Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave roots Hcpu timer_arms clock. intros H. by apply entered_goes, sched_block_entered. Qed.
   Theorem sched_block_to_leave_goes X : may_block X -> goes "sched_block_to_leave" [] X (fun v Y => v = 0 /\ blocked X Y).
   Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave roots Hcpu timer_arms clock.
     intros (t & s & Hn & Hr). enters sched_block_to_leave_code. on. this_cpu. on. use sched_next_does. switch_by sched_run_goes; [exact Hr|].

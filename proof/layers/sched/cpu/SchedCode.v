@@ -17,6 +17,7 @@ Section code.
   Context (HC : M "arch_cpu"%string = None) (HB : M "arch_highest_bit"%string = None).
   Notation timed := (timed quiet kernel_entry M this).
   Notation does := (does quiet kernel_entry M this ours timer).
+  Notation serves := (serves quiet kernel_entry M this ours timer).
   Context (timer_arms : forall e t, timer e -> timed "timer_arm" [t] e (fun _ e' => timer e')).
   Context (clock : clock_forward quiet kernel_entry M this).
 
@@ -53,9 +54,9 @@ Section code.
   Qed.
 
   (** ** States of threads *)
-  Theorem sched_prepare_block_does current s X : sched_mark (queues X) current thread_is_blocked = Some s ->
-    does "sched_prepare_block" [current] X (fun v Y => v = 0 /\ Y = set_queues s X).
-  Proof using HM HT. intros H. enter sched_prepare_block_code. use set_state_does. done. Qed.
+  Theorem sched_prepare_block_serves current s X : sched_mark (queues X) current thread_is_blocked = Some s ->
+    serves "sched_prepare_block" [current] X (fun v Y => v = 0 /\ Y = set_queues s X).
+  Proof using HM HT. intros H. opens sched_prepare_block_code. use set_state_does. done. Qed.
   (** The idle thread runs first. *)
   Theorem sched_init_cpu_does s X : sched_mark (queues X) cpu thread_is_running = Some s ->
     does "sched_init_cpu" [] X (fun v Y => v = 0 /\ Y = with_floor (set_word "arch_need_resched" 0 (set_word "running" 0 (set_queues s X)))).
@@ -63,9 +64,9 @@ Section code.
     intros H. enter sched_init_cpu_code. go. this_cpu. go. use set_state_does. go. put_word sched_cpu_set_running_triple "running"%string.
     go. use set_need_resched_does. use sched_update_floor_does. done.
   Qed.
-  Theorem sched_yield_does X : does "sched_yield" [] X (fun v Y => v = 0 /\ Y = requested (set_word "slice_over" 1 X)).
+  Theorem sched_yield_serves X : serves "sched_yield" [] X (fun v Y => v = 0 /\ Y = requested (set_word "slice_over" 1 X)).
   Proof using HM HR HC Hcpu.
-    enter sched_yield_code. go. this_cpu. go. put_word sched_cpu_set_slice_over_triple "slice_over"%string. use sched_request_does. done.
+    opens sched_yield_code. go. this_cpu. go. put_word sched_cpu_set_slice_over_triple "slice_over"%string. use sched_request_does. done.
   Qed.
 
   (** ** Deadlines *)

@@ -57,6 +57,11 @@ Section state.
     intros HM Hl H w Hw. eapply timed_body; [exact HM|exact Hl|]. eapply during_mono; [| | |exact (H w Hw)]; cbn beta; [done| |done].
     by intros r d (Y & [] & _).
   Qed.
+  (** The same of a function that is entered from outside the kernel's code. *)
+  Definition serves (f : string) (args : list Z) (X : cpu_state) (post : Z -> cpu_state -> Prop) : Prop := exists fd, M f = Some fd /\ length args = fn_params fd /\
+    runs (fn_body fd) (fun _ Y => post 0 Y) (fun _ _ => False) post (args ++ replicate (fn_locals fd) 0) X.
+  Lemma serves_does f args X post : serves f args X post -> does f args X post.
+  Proof using. intros (fd & HM & Hl & H). by eapply does_body. Qed.
   Lemma does_mono f args X (post post' : Z -> cpu_state -> Prop) : (forall v Y, post v Y -> post' v Y) -> does f args X post -> does f args X post'.
   Proof using. intros Hp H w Hw. eapply timed_mono; [|exact (H w Hw)]. intros v w' (Y & HY & Hw'). eauto. Qed.
   Lemma runs_skip (Qn Qb : locals -> cpu_state -> Prop) Qr r X : Qn r X -> runs Skip Qn Qb Qr r X.

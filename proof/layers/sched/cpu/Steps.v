@@ -191,6 +191,9 @@ Ltac premise := lazymatch goal with
   | |- _ => first [eassumption|idtac] end.
 Ltac enter code := eapply does_body;
   [lazymatch goal with H : forall f fd, sched_module f = Some fd -> _ |- _ => apply H; reflexivity end|reflexivity|]; unfold code; locals_simpl.
+(** The same where the function is entered from outside the kernel's code. *)
+Ltac opens code := eexists; split;
+  [lazymatch goal with H : forall f fd, sched_module f = Some fd -> _ |- _ => apply H; reflexivity end|split; [reflexivity|]]; unfold code; cbn [fn_body fn_locals]; locals_simpl.
 Ltac after := intros ? ? [-> ->]; locals_simpl; locals_plain.
 (** A call of a function with lemma [L]; of one that reads or writes the CPU's field [g]. *)
 Ltac use L := eapply runs_call; [intros ?; evaluate|eapply L; premise|after].

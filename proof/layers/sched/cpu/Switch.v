@@ -45,8 +45,31 @@ Section switch.
     intros HM Hl H w Hw. eapply switches_body; [exact HM|exact Hl|]. intros G J calm g rest HJ HE HS Hd Hg.
     eapply wp_mono; [| | |exact (H w Hw G J calm g rest HJ HE HS Hd Hg)]; cbn beta; [done| |done]. by intros r m g' (d & _ & _ & _ & Y & [] & _).
   Qed.
+  (** The same of a function that is entered from outside the kernel's code. *)
+  Definition entered (f : string) (args : list Z) (X : cpu_state) (post : Z -> cpu_state -> Prop) : Prop := exists fd, M f = Some fd /\ length args = fn_params fd /\
+    walks (fn_body fd) (fun _ Y => post 0 Y) (fun _ _ => False) post (args ++ replicate (fn_locals fd) 0) X.
+  Lemma entered_goes f args X post : entered f args X post -> goes f args X post.
+  Proof using. intros (fd & HM & Hl & H). by eapply goes_body. Qed.
+  Lemma walks_mono s (Qn Qn' Qb Qb' : locals -> cpu_state -> Prop) (Qr Qr' : Z -> cpu_state -> Prop) r X :
+    (forall r Y, Qn r Y -> Qn' r Y) -> (forall r Y, Qb r Y -> Qb' r Y) -> (forall v Y, Qr v Y -> Qr' v Y) -> walks s Qn Qb Qr r X -> walks s Qn' Qb' Qr' r X.
+  Proof using.
+    intros HN HB HR H w Hw G J calm g rest HJ HE HS Hd Hg. eapply wp_mono; [| | |exact (H w Hw G J calm g rest HJ HE HS Hd Hg)]; cbn beta;
+      intros ??? (d & -> & Hd' & Hg' & Y & HY & HdY); exists d; split_and!; eauto.
+  Qed.
+  Lemma entered_mono f args X (post post' : Z -> cpu_state -> Prop) : (forall v Y, post v Y -> post' v Y) -> entered f args X post -> entered f args X post'.
+  Proof using. intros Hp (fd & HM & Hl & H). exists fd. split_and!; [done..|]. eapply walks_mono; [| | |exact H]; cbn beta; [intros _ Y; apply Hp|done|exact Hp]. Qed.
   Lemma runs_walks s (Qn Qb : locals -> cpu_state -> Prop) Qr r X : runs s Qn Qb Qr r X -> walks s Qn Qb Qr r X.
   Proof using. intros H w Hw. by apply during_switching, H. Qed.
+  Lemma serves_mono f args X (post post' : Z -> cpu_state -> Prop) : (forall v Y, post v Y -> post' v Y) ->
+    serves quiet kernel_entry M this ours timer f args X post -> serves quiet kernel_entry M this ours timer f args X post'.
+  Proof using.
+    intros Hp (fd & HM & Hl & H). exists fd. split_and!; [done..|]. intros w Hw. eapply during_mono; [| | |exact (H w Hw)]; cbn beta.
+    - intros r d (Y & HY & Hd). exists Y. auto.
+    - done.
+    - intros v d (Y & HY & Hd). exists Y. auto.
+  Qed.
+  Lemma serves_entered f args X post : serves quiet kernel_entry M this ours timer f args X post -> entered f args X post.
+  Proof using. intros (fd & HM & Hl & H). exists fd. split_and!; [done..|]. by apply runs_walks. Qed.
   Lemma walks_seq a b (Qn Qb : locals -> cpu_state -> Prop) Qr r X : walks a (walks b Qn Qb Qr) Qb Qr r X -> walks (Seq a b) Qn Qb Qr r X.
   Proof using.
     intros H w Hw. apply switching_seq. intros G J calm g rest HJ HE HS Hd Hg. eapply wp_mono; [| | |exact (H w Hw G J calm g rest HJ HE HS Hd Hg)]; cbn beta; [|done..].

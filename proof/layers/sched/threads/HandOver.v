@@ -7,7 +7,7 @@
     Proved of any client whose threads call nothing but [yield]: it never goes wrong on the machine of threads; at each switch,
     the queues are as [sched_ok] says for the thread that comes; and each call returns, whenever the CPU is handed back. *)
 From Ashlar Require Export machine.threads.SwitchRule machine.threads.OwnCells layers.sched.ready.ReadyCode layers.sched.pick.NoFailure layers.thread.Records.
-From Ashlar Require Import calculus.logs.Soundness lang.logic.Domain.
+From Ashlar Require Import calculus.logs.Soundness lang.logic.Domain layers.sched.threads.ClientThreads.
 From stdpp Require Import fin_map_dom.
 Local Opaque gmap_lookup gmap_partial_alter.
 Local Open Scope Z_scope.
@@ -19,13 +19,6 @@ Definition yield_code : fundef := Fun 0 3
   (Seq (Call None "sched_ready_insert" [Var 0; Var 1])
   (Seq (Call (Some 2%nat) "sched_ready_take" [Var 0])
        (If (Cmp Ne (Var 2) (Var 1)) (Call None "arch_switch" [Var 2]) Skip))))).
-
-Lemma next_return_mem Bs M cpu s v m : next Bs M cpu s = EReturn v m -> cm s = m.
-Proof.
-  destruct s as [k r m0]. destruct k as [|[st|??|x r0|] k]; simpl; intros Hn; try done.
-  - destruct st; repeat case_match; try done; unfold return_to in Hn; repeat case_match; by simplify_eq.
-  - destruct k; by simplify_eq.
-Qed.
 
 Section yield.
   Context (kernel_entry : Z -> Z) (C : client) (exported : string -> bool) (M : module).

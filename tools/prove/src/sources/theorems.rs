@@ -1,5 +1,5 @@
-//! The main theorems (`proof/Main.v`), those that show that they are not vacuous (`proof/NonVacuous.v`), and the committed list
-//! of axioms that they use (`proof/assumptions.txt`).
+//! The main theorems (`proof/Main.v`), those that show that they are not vacuous (`proof/NonVacuous.v`), those about the scheduler
+//! (`proof/Scheduler.v`), and the committed list of axioms that they use (`proof/assumptions.txt`).
 
 use crate::coq::query::{module, Answer};
 use crate::finding::Finding;
@@ -8,15 +8,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The file of the theorems about the whole.
 pub const MAIN: &str = "Main.v";
+/// The file of the theorems that show that the main ones are not vacuous.
+pub const NON_VACUOUS: &str = "NonVacuous.v";
+/// The file of the theorems about threads that call the scheduler.
+pub const SCHEDULER: &str = "Scheduler.v";
 /// All files whose theorems are shown, below `proof`.
-pub const FILES: [&str; 2] = [MAIN, "NonVacuous.v"];
+pub const FILES: [&str; 3] = [MAIN, NON_VACUOUS, SCHEDULER];
 pub const LIST: &str = "proof/assumptions.txt";
 pub const SCRIPT: &str = "proof/Assumptions.v";
 /// More theorems in [`MAIN`] are too many to read.
 const MOST: usize = 10;
 const CLOSED: &str = "Closed under the global context";
 const HEAD: &str =
-    "# What each theorem of proof/Main.v and proof/NonVacuous.v rests on, as Coq prints it.\n# Written by `ashlar prove --write`; a \
+    "# What each theorem of proof/Main.v, proof/NonVacuous.v and proof/Scheduler.v rests on, as Coq prints it.\n# Written by `ashlar prove --write`; a \
                     difference is a finding.\n";
 
 /// One of them, as the file has it.
@@ -89,7 +93,7 @@ pub fn setting(text: &str) -> String {
             break;
         }
         let end = plain[index..].iter().position(|line| line.trim_end().ends_with('.')).map_or(1, |length| length + 1);
-        if ["Context", "Notation", "Definition"].contains(&first) {
+        if ["Context", "Notation", "Definition", "Inductive"].contains(&first) {
             let comment = lines[..index].iter().rposition(|line| line.trim_start().starts_with("(*"));
             let open = |start: &usize| plain[*start..index].iter().all(|line| line.trim().is_empty());
             let start = comment.filter(|start| open(start) && !lines[index - 1].trim().is_empty()).unwrap_or(index);

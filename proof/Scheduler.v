@@ -1,0 +1,158 @@
+(** The scheduler: theorems about threads that call its C, on the machine of threads, where they hand their CPUs to each other.
+
+    They are about the C of the layers [sched], [thread] and [queue], as generated from the files that the kernel is built from. Threads serve
+    the timer's interrupt and the beginnings of periods that it returns, yield, let the scheduler decide who runs, and block, in any order
+    that their client likes. What is not in
+    them: threads that end, that wait for other CPUs, or whose time is lent; and the locks and memory that [Main] is about. *)
+From Ashlar Require Export layers.sched.threads.ClientThreads layers.sched.cpu.PromiseRelease.
+From Ashlar Require Import layers.pagemap.Code.
+Local Opaque gmap_lookup gmap_partial_alter.
+Local Open Scope Z_scope.
+
+Section scheduler.
+  (** Any client; the code of the layers; what is below them, given by the caller. *)
+  Context (kernel_entry : Z -> Z) (C : client) (exported : string -> bool) (M : module) (stack_below : M switch_stack = None).
+  Context (HM : forall f fd, sched_module f = Some fd -> M f = Some fd).
+  Context (HQ : forall f fd, queue_module f = Some fd -> M f = Some fd).
+  Context (HT : forall f fd, thread_module f = Some fd -> M f = Some fd).
+  Context (HW : forall f fd, switch_module f = Some fd -> M f = Some fd).
+  Context (HR : forall f fd, resched_module f = Some fd -> M f = Some fd).
+  Context (HP : forall f fd, pagemap_module f = Some fd -> M f = Some fd).
+  Context (HC : M "arch_cpu"%string = None) (HB : M "arch_highest_bit"%string = None) (load_below : M "arch_page_map_load"%string = None).
+  Context (functions_exported : Forall (fun f => exported f = true) ["sched_yield"; "sched_decide"; "sched_timer_interrupt"; "sched_release"; "sched_prepare_block"; "sched_block"]%string).
+  Notation A := (system C (c_engine (arch_builtins kernel_entry) M exported)).
+  Notation S := (shared_kernel kernel_entry M exported C).
+  (** CPUs and their threads; which cells go with a CPU when it is handed over; a layer below, that lets a CPU without locks read the clock and
+      show values. *)
+  Context (L : layer cprim mem) (ncpu nthread : nat) (cpus : Z.of_nat ncpu <= NUM_CPU) (threads : Z.of_nat nthread <= NUM_THREAD).
+  Context (home first : nat -> nat) (home_cpu : forall t, (t < nthread)%nat -> (home t < ncpu)%nat) (begin : nat -> ast A).
+  Context (cell_of_cpu : nat -> cell -> bool) (parked : cell -> bool) (calm : nat -> log L -> bool) (own_calm : own_replay L calm).
+  Context (passes : cprim -> Prop) (pass_ordinary : forall p, passes p -> switch_means p = Ordinary).
+  Context (pass : forall c p m l, passes p -> calm c l = true -> exists v o, lstep L c p m l = Ok v m o /\ calm c (Event c o :: l) = true).
+  Context (out_calm : forall c v m l, calm c l = true -> exists o, lstep L c (OUT, [v]) m l = Ok 0 m o /\ calm c (Event c o :: l) = true).
+
+  (** What [arch] and [timer] do, on each CPU. *)
+  Notation timed c := (timed passes kernel_entry M c).
+  Context (timer : nat -> mem -> Prop) (timer_arms : forall c e t, timer c e -> timed c "timer_arm" [t] e (fun _ e' => timer c e')).
+  Context (clock : forall c, clock_forward passes kernel_entry M c).
+  Notation touches_nothing f := (forall c, timed c f [] ∅ (fun _ d => d = ∅)).
+  Context (loaded_root : touches_nothing "arch_loaded_root"%string).
+  Context (fpu_left : touches_nothing "arch_fpu_left"%string) (fpu_leave : touches_nothing "arch_fpu_leave"%string).
+  (** The threads of a CPU; those that [user] names may run in user mode. *)
+  Definition thread_of (c : nat) (t : Z) : Prop := exists n, t = Z.of_nat n /\ home n = c /\ (n < nthread)%nat.
+  Context (user : Z -> Prop).
+  Context (roots : forall c e t, timer c e -> thread_of c t -> exists root, e !! field_cell "thread" t "root" = Some root /\ root_ok root /\ (user t -> root <> NONE)).
+
+  Definition promises (c : nat) (to : Z) (Y : cpu_state) : Prop := promised c (thread_of c) to Y.
+  Local Lemma promises_thread c to Y : promises c to Y -> thread_of c to.
+  Proof using. intros [(_ & Hw & _) _]. by destruct (at_work_thread c (thread_of c) to Y Hw) as (_ & _ & _ & _ & Ho). Qed.
+  Local Lemma thread_bound c t : thread_of c t -> 0 <= t < NUM_THREAD.
+  Proof using threads. clear cpus. intros (n & -> & _ & Hn). lia. Qed.
+
+  (** The client. Where [blocks] says so, its thread is marked as blocked, and calls [sched_block] next. [due]: an event that the timer's interrupt
+      has returned, and that the thread has not served. *)
+  Context (blocks : cstate C -> bool) (due : cstate C -> option Z).
+  Inductive call_may : nat -> cstate C -> string -> list Z -> Prop :=
+  | may_decide t u f : blocks u = false -> f ∈ ["sched_yield"; "sched_decide"]%string ->
+      (forall v, blocks (creturn C u v) = false /\ due (creturn C u v) = None) -> call_may t u f []
+  | may_serve_timer t u : blocks u = false ->
+      (forall v, blocks (creturn C u v) = false /\ (due (creturn C u v) = None \/ due (creturn C u v) = Some v)) -> call_may t u "sched_timer_interrupt" []
+  | may_release t u x : blocks u = false -> 0 <= x < NUM_THREAD -> due u = Some (SCHED_RELEASE_BASE + x) ->
+      (forall v, blocks (creturn C u v) = false /\ due (creturn C u v) = None) -> call_may t u "sched_release" [SCHED_RELEASE_BASE + x]
+  | may_prepare t u : blocks u = false -> NUM_CPU <= Z.of_nat t -> (forall v, blocks (creturn C u v) = true) -> call_may t u "sched_prepare_block" [Z.of_nat t]
+  | may_block_now t u : blocks u = true -> (forall v, blocks (creturn C u v) = false /\ due (creturn C u v) = None) -> call_may t u "sched_block" [].
+  Definition as_before (u u' : cstate C) : Prop := blocks u' = blocks u /\ due u' = due u.
+  Context (client_calls : forall t u, (t < nthread)%nat -> match cnext C (home t) u with
+    | CDone => True | CTau u' => as_before u u' | CCall f args => call_may t u f args | COut v => as_before u (creturn C u 0) end).
+  Definition can (t : nat) (u : cstate C) (Y : cpu_state) : Prop :=
+    if blocks u then waiting (home t) (thread_of (home t)) Y /\ word Y "arch_current" = Z.of_nat t
+    else steady (home t) (thread_of (home t)) (Z.of_nat t) Y /\ forall v, due u = Some v -> was_due v Y.
+
+  Local Lemma client_may t u Y : (t < nthread)%nat -> can t u Y -> match cnext C (home t) u with
+    | CDone => True | CTau u' => can t u' Y
+    | CCall f args => may_call kernel_entry C exported M home passes thread_of timer promises can t u f args Y
+    | COut v => can t (creturn C u 0) Y end.
+  Proof using HM HQ HT HW HR HP HC HB load_below functions_exported cpus threads home_cpu timer_arms clock loaded_root fpu_left fpu_leave roots client_calls.
+    intros Ht Hcan. pose proof (client_calls t u Ht) as Hcall. unfold can in Hcan. destruct (cnext C (home t) u) as [|u'|f args|v]; [done| | |].
+    { destruct Hcall as [Eb Ed]. unfold can. by rewrite Eb, Ed. }
+    2: { destruct Hcall as [Eb Ed]. unfold can. by rewrite Eb, Ed. }
+    assert (0 <= Z.of_nat (home t) < NUM_CPU) as Hcpu by (pose proof (home_cpu t Ht); lia). apply Forall_cons in functions_exported as [E1 E]. repeat (apply Forall_cons in E as [? E]).
+    assert (forall u v Z, blocks (creturn C u v) = false /\ due (creturn C u v) = None -> steady (home t) (thread_of (home t)) (Z.of_nat t) Z -> can t (creturn C u v) Z) as Hafterwards.
+    { intros u0 v Z [Eb Ed] HZ. unfold can. rewrite Eb, Ed. by split. }
+    destruct Hcall as [t u f Hb Hf Hafter|t u Hb Hafter|t u x Hb Hx Hdue Hafter|t u Hb Hidle Hafter|t u Hb Hafter]; rewrite Hb in Hcan; (split; [try done|]).
+    - by repeat (apply elem_of_cons in Hf as [->|Hf]; [done|]); apply elem_of_nil in Hf.
+    - destruct Hcan as [Hcan _]. repeat (apply elem_of_cons in Hf as [->|Hf]); [..|by apply elem_of_nil in Hf].
+      + eapply entered_mono; [|apply serves_entered; apply (sched_yield_steady (home t) Hcpu (thread_of (home t)) passes kernel_entry M (timer (home t)) HM HR HC (Z.of_nat t) Y Hcan)].
+        intros v Z HZ. by apply Hafterwards.
+      + eapply entered_mono; [|apply (sched_decide_promised (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HQ HT HW HR HP HC HB load_below
+          (timer_arms (home t)) (clock (home t)) (loaded_root (home t)) (fpu_left (home t)) (fpu_leave (home t)) user (roots (home t)) (Z.of_nat t) Y Hcan)].
+        intros v Z [_ [HZ _]]. by apply Hafterwards.
+    - destruct Hcan as [Hcan _]. eapply entered_mono; [|apply serves_entered; apply (sched_timer_interrupt_steady (home t) Hcpu (thread_of (home t)) passes kernel_entry M (timer (home t)) HM HT HW HR HC
+          (timer_arms (home t)) (clock (home t)) (Z.of_nat t) Y Hcan)].
+      intros v Z [HZ Hdue]. destruct (Hafter v) as [Eb Ed]. unfold can. rewrite Eb. split; [done|]. intros e Ee. destruct Ed as [Ed|Ed]; rewrite Ed in Ee; [done|]. by injection Ee as <-.
+    - destruct Hcan as [Hcan Hwas]. eapply entered_mono; [|apply serves_entered; apply (sched_release_steady (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HQ HT HR HC
+          (timer_arms (home t)) (clock (home t)) (Z.of_nat t) x Y Hcan Hx (Hwas _ Hdue))].
+      intros v Z [HZ _]. by apply Hafterwards.
+    - destruct Hcan as [Hcan _]. eapply entered_mono; [|apply serves_entered; apply (sched_prepare_block_waits (home t) (thread_of (home t)) passes kernel_entry M (timer (home t)) HM HT (Z.of_nat t) Y Hcan Hidle)].
+      intros v Z HZ. unfold can. by rewrite Hafter.
+    - destruct Hcan as [Hwait Hcur]. eapply entered_mono; [|apply (sched_block_promised (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HQ HT HW HR HP HC HB load_below
+        (timer_arms (home t)) (clock (home t)) (loaded_root (home t)) (fpu_left (home t)) (fpu_leave (home t)) user (roots (home t)) (Z.of_nat t) Y Hwait Hcur)].
+      intros v Z [_ [HZ _]]. by apply Hafterwards.
+  Qed.
+
+  Notation X := (cell_baton cell_of_cpu parked).
+  Notation T := (agent_threads S home switch_means begin).
+  Notation TA := (thread_agent T).
+  Notation TL := (thread_layer L X nthread home first calm).
+  (** The start: each thread of its CPU waits for its first turn, but one, which finds its CPU steady. *)
+  Context (P : nat -> tstate T).
+  Context (start : forall t, (t < nthread)%nat -> between_calls kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm thread_of timer promises can t (P t) []).
+
+  (** * 1. The C never goes wrong
+
+      Whatever the threads of all CPUs do, no function has undefined behaviour, and no state comes up that one of them does not expect. *)
+  Theorem scheduler_never_wrong : never_wrong nthread TL TA P.
+  Proof using All.
+    apply (client_never_wrong kernel_entry C exported M stack_below L nthread home first begin cell_of_cpu parked calm own_calm passes pass_ordinary pass out_calm
+      thread_of timer promises promises_thread can client_may P start).
+  Qed.
+
+  (** * 2. The highest priority runs
+
+      Whenever a CPU is handed over, no ready thread of that CPU has a higher priority than the thread that comes.
+
+      More exactly: what is handed over is the memory of a scheduler's state in which this thread, and no other, runs; each other one
+      is in the ready queue of its priority exactly if it is ready, and in the queue of parked threads exactly if it is parked; and no
+      ready queue of a higher priority has a thread ([promised]). *)
+  Theorem highest_priority_runs l c d : traces nthread TL TA P l -> transit L home c l = Some d -> exists Y,
+    State.holds c (thread_of c) (timer c) Y d /\ promised c (thread_of c) (Z.of_nat (current_thread L first c (cpu_view L home l))) Y.
+  Proof using All.
+    intros Hl Hd. destruct (state_at_switch kernel_entry C exported M stack_below L nthread home first begin cell_of_cpu parked calm own_calm passes pass_ordinary pass out_calm
+      thread_of timer promises promises_thread can client_may P start l c d Hl Hd) as [H _]. exact H.
+  Qed.
+
+  (** * 3. Calls return
+
+      Each call returns if its thread is handed the CPU again: whatever the others do, a thread runs on to where it is between two calls. *)
+  Theorem scheduler_calls_return g t : reach nthread TL TA P g -> (t < nthread)%nat ->
+    exists l e, glog g = e ++ l /\ others TL t e /\
+      run TL TA (hands_valid L nthread home first cell_of_cpu parked calm (whole_promise cell_of_cpu (cpu_promise thread_of timer promises))) t
+        (between_calls kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm thread_of timer promises can t) (gagent g t) l.
+  Proof using All.
+    intros Hr Ht. apply (calls_return kernel_entry C exported M stack_below L nthread home first begin cell_of_cpu parked calm own_calm passes pass_ordinary pass out_calm
+      thread_of timer promises promises_thread can client_may P start g t Hr Ht).
+  Qed.
+
+  (** * 4. No lost wake-up
+
+      A thread that is woken is not lost: it is kept, to run next, or waits in the ready queue of its priority, or, if its time is spent,
+      for its next period; and so does a thread that was kept before. The running thread goes on, and a decision is requested if the woken
+      one is more important.
+
+      This is about [sched_ready] of a thread of the same CPU, in any state in which a thread runs. *)
+  Theorem no_lost_wake_up c self t Y : (c < ncpu)%nat -> steady c (thread_of c) self Y -> sleeps t Y ->
+    does passes kernel_entry M c (thread_of c) (timer c) "sched_ready" [t] Y (fun _ Z => steady c (thread_of c) self Z /\ all_awake t Y Z).
+  Proof using HM HQ HT HR HC timer_arms clock cpus threads.
+    intros Hc. apply (sched_ready_steady c ltac:(lia) (thread_of c) (thread_bound c) passes kernel_entry M (timer c) HM HQ HT HR HC (timer_arms c) (clock c)).
+  Qed.
+End scheduler.

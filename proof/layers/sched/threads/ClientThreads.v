@@ -1,0 +1,179 @@
+(** Threads that call functions of the scheduler, on the machine of threads.
+
+    Any client may run: what it needs of the state of its CPU when it calls a function, and finds afterwards, it says itself ([can]).
+    Proved: it never goes wrong, whatever the threads of all CPUs do, and at each switch the state of the CPU [fits] the thread that comes. *)
+From Ashlar Require Export machine.threads.SwitchingRule layers.sched.cpu.Switch.
+From Ashlar Require Import calculus.logs.Soundness lang.logic.Domain.
+From stdpp Require Import fin_map_dom.
+Local Opaque gmap_lookup gmap_partial_alter.
+Local Open Scope Z_scope.
+
+Lemma next_return_mem Bs M cpu s v m : next Bs M cpu s = EReturn v m -> cm s = m.
+Proof.
+  destruct s as [k r m0]. destruct k as [|[st|??|x r0|] k]; simpl; intros Hn; try done.
+  - destruct st; repeat case_match; try done; unfold return_to in Hn; repeat case_match; by simplify_eq.
+  - destruct k; by simplify_eq.
+Qed.
+
+Section client.
+  Context (kernel_entry : Z -> Z) (C : client) (exported : string -> bool) (M : module) (stack_below : M switch_stack = None).
+  Notation B := (arch_builtins kernel_entry).
+  Notation E := (c_engine B M exported).
+  Notation A := (system C E).
+  Notation S := (shared_kernel kernel_entry M exported C).
+  Context (L : layer cprim mem) (nthread : nat) (home first : nat -> nat) (begin : nat -> ast A).
+  Context (cell_of_cpu : nat -> cell -> bool) (parked : cell -> bool) (calm : nat -> log L -> bool) (own_calm : own_replay L calm).
+  Notation X := (cell_baton cell_of_cpu parked).
+  Notation T := (agent_threads S home switch_means begin).
+  Notation TA := (thread_agent T).
+  Notation TL := (thread_layer L X nthread home first calm).
+  Notation base l := (base L (cpu_view L home l)).
+  Notation has_cpu := (has_cpu (D:=mem) home first L).
+  Notation mine := (OwnCells.mine cell_of_cpu parked).
+  Notation whole c := (exactly (fun x => cell_of_cpu c x = true)).
+  (** Primitives that the layer below lets a CPU without locks do: those of the clock, and showing values. *)
+  Context (passes : cprim -> Prop) (pass_ordinary : forall p, passes p -> switch_means p = Ordinary).
+  Context (pass : forall c p m l, passes p -> calm c l = true -> exists v o, lstep L c p m l = Ok v m o /\ calm c (Event c o :: l) = true).
+  Context (out_calm : forall c v m l, calm c l = true -> exists o, lstep L c (OUT, [v]) m l = Ok 0 m o /\ calm c (Event c o :: l) = true).
+
+  (** The state of a CPU, which threads are its own, and what is promised to the thread that a CPU is handed to. *)
+  Context (ours : nat -> Z -> Prop) (timer : nat -> mem -> Prop) (fits : nat -> Z -> cpu_state -> Prop).
+  Context (fits_thread : forall c to Y, fits c to Y -> exists n, to = Z.of_nat n /\ home n = c /\ (n < nthread)%nat).
+  Notation holds c := (State.holds c (ours c) (timer c)).
+  Definition cpu_promise (c n : nat) (w : mem) : Prop := exists Y, holds c Y w /\ fits c (Z.of_nat n) Y.
+  Notation cpu_valid := (whole_promise cell_of_cpu cpu_promise).
+  Notation hands := (hands_valid L nthread home first cell_of_cpu parked calm cpu_valid).
+
+  (** What holds while thread [t] of the client is in state [u], with the CPU in its hands: it may take its next step. *)
+  Context (can : nat -> cstate C -> cpu_state -> Prop).
+  Definition may_call (t : nat) (u : cstate C) (f : string) (args : list Z) (Y : cpu_state) : Prop := exported f = true /\
+    entered passes kernel_entry M (home t) (ours (home t)) (timer (home t)) (fits (home t)) (Z.of_nat t) f args Y (fun v Z => can t (creturn C u v) Z).
+  Context (client_steps : forall t u Y, (t < nthread)%nat -> can t u Y -> match cnext C (home t) u with
+    | CDone => True | CTau u' => can t u' Y | CCall f args => may_call t u f args Y | COut v => can t (creturn C u 0) Y end).
+
+  Section thread.
+    Context (t : nat) (Ht : (t < nthread)%nat).
+    Notation c := (home t).
+    Notation at_idle u m := (thread_at S home switch_means begin Running (@Idle _ _ C E u m)).
+    (** Between two calls, with the CPU; or waiting for its first turn. *)
+    Definition between_calls (x : ast TA) (l : log TL) : Prop :=
+      (exists u m d Y, x = at_idle u (d ∪ m) /\ has_cpu t l /\ calm c (base l) = true /\ holds c Y d /\ can t u Y /\ whole c d /\ mine c m) \/
+      (exists u m, x = TState T Suspended (bare S (@Idle _ _ C E u m)) m /\ mine c m /\ forall Y, fits c (Z.of_nat t) Y -> can t (creturn C u 0) Y).
+
+    Section call.
+      Context (u : cstate C) (d0 m : mem) (Hd0 : whole c d0) (Hm : mine c m).
+      Notation runs_to := (runs_to kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm cpu_valid t between_calls u).
+      Notation thread_runs := (thread_runs kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm cpu_promise t between_calls u d0 m).
+      Notation may_switch := (may_switch L nthread home first cell_of_cpu parked calm t).
+
+      Lemma back_idle d Y l v : may_switch l -> holds c Y d -> can t (creturn C u v) Y -> d ##ₘ m -> dom (d ∪ m) =@{gset cell} dom (d0 ∪ m) ->
+        between_calls (at_idle (creturn C u v) (d ∪ m)) l.
+      Proof using Hd0 Hm.
+        intros [Hc Hq] HY Hcan Hd Hdom. left. exists (creturn C u v), m, d, Y. split_and!; [done..| |done]. by apply (exactly_rest cell_of_cpu parked c d0 d m).
+      Qed.
+      (** A call of which [may_call] holds runs to where it is between two calls. *)
+      Lemma call_runs f args fd Y l : holds c Y d0 -> length args = fn_params fd ->
+        walks passes kernel_entry M c (ours c) (timer c) (fits c) (Z.of_nat t) (fn_body fd)
+          (fun _ Z => can t (creturn C u 0) Z) (fun _ _ => False) (fun v Z => can t (creturn C u v) Z) (args ++ replicate (fn_locals fd) 0) Y ->
+        M f = Some fd -> may_switch l -> runs_to (enter fd args [KEnd] (d0 ∪ m)) l.
+      Proof using stack_below own_calm fits_thread pass pass_ordinary Hd0 Hm.
+        intros HY _ Hwalk _ Hl. pose proof (mine_disjoint cell_of_cpu parked c d0 m Hd0 Hm) as Hdm.
+        assert (HJ : thread_runs (enter fd args [KEnd] (d0 ∪ m)) l); [|by apply HJ].
+        pose proof (thread_runs_tau kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm cpu_promise t between_calls u d0 m) as Htau.
+        unfold enter. eapply (wp_sound B M c thread_runs Htau (fn_body fd)).
+        - apply (Hwalk d0 HY (log TL) thread_runs may_switch l m Htau); [|intros to d l0 Q Hh|done|done].
+          + apply (thread_runs_quiet kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm own_calm cpu_promise t between_calls u d0 m passes (pass c) pass_ordinary).
+          + intros Hd Hg HQ. apply (thread_runs_switch kernel_entry C exported M stack_below L nthread home first begin cell_of_cpu parked calm own_calm cpu_promise t between_calls u d0 m Hd0 Hm to d l0 Q);
+              [|done..|].
+            * destruct Hh as [Hne (Z & HZ & Hf)]. destruct (fits_thread _ _ _ Hf) as (n & -> & Hn & Hlt). exists n. split_and!; [done| |done|done|by exists Z]. by intros ->.
+            * intros d' g' (Z & HZ & Hf). apply HQ. by exists Z.
+        - split_and!; [|by intros r m' l' (d' & _ & _ & _ & Z & [] & _)|].
+          + intros r m' l' (d' & -> & Hd' & _ & Z & Hcan & HZ) l1 Hl1 Hdom. unfold SwitchRule.runs_to.
+            refine (run_tau TL TA hands t between_calls _ (at_idle (creturn C u 0) (d' ∪ m)) l1 _ _).
+            * change (thread_next T t (thread_at S home switch_means begin Running (@Busy _ _ C E u (Cfg [KEnd] r (d' ∪ m)))) =
+                ATau (at_idle (creturn C u 0) (d' ∪ m))). by rewrite thread_at_next.
+            * apply run_done. by apply (back_idle d' Z).
+          + intros v m' l' s' (d' & -> & Hd' & _ & Z & Hcan & HZ) Hnext l1 Hl1 Hdom. change (next B M c s' = EReturn v (d' ∪ m)) in Hnext. unfold SwitchRule.runs_to.
+            refine (run_tau TL TA hands t between_calls _ (at_idle (creturn C u v) (d' ∪ m)) l1 _ _).
+            * change (thread_next T t (thread_at S home switch_means begin Running (@Busy _ _ C E u s')) = ATau (at_idle (creturn C u v) (d' ∪ m))). rewrite thread_at_next.
+              assert (Ha : anext A c (@Busy _ _ C E u s') = ATau (@Idle _ _ C E (creturn C u v) (d' ∪ m))).
+              { cbn [anext system system_next enext c_engine]. by rewrite Hnext. }
+              by rewrite Ha.
+            * apply run_done. apply (back_idle d' Z); [done..|]. rewrite <- Hdom. f_equal. symmetry. by eapply next_return_mem.
+      Qed.
+    End call.
+
+    (** Whatever the client does next. *)
+    Theorem between_calls_step x l : between_calls x l -> safe_step TL TA hands t (run TL TA hands t between_calls) x l.
+    Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps Ht.
+      intros [(u & m & d & Y & -> & [Hon Htr] & Hq & HY & Hcan & Hd & Hm)|(u & m & -> & Hm & Hcan)]; unfold safe_step.
+      - assert (Hn : anext A c (@Idle _ _ C E u (d ∪ m)) = match cnext C c u with
+          | CDone => ADone
+          | CTau u' => ATau (@Idle _ _ C E u' (d ∪ m))
+          | CCall f args => match estart E f args (d ∪ m) with Some e => ATau (@Busy _ _ C E u e) | None => AStuck end
+          | COut v => APrim (OUT, [v])
+          end) by done.
+        change (anext TA t (at_idle u (d ∪ m))) with (thread_next T t (at_idle u (d ∪ m))). rewrite thread_at_next, Hn.
+        pose proof (client_steps t u Y Ht Hcan) as Hstep. destruct (cnext C c u) as [|u'|f args|v]; [done| | |].
+        + apply run_done. left. exists u', m, d, Y. by split_and!.
+        + destruct Hstep as (Hexp & fd & HM & Hlen & Hwalk).
+          assert (Es : estart E f args (d ∪ m) = Some (enter fd args [KEnd] (d ∪ m))).
+          { cbn [estart c_engine]. rewrite HM, Hexp. cbn [andb]. by rewrite (proj2 (Nat.eqb_eq _ _) Hlen). }
+          rewrite Es. by eapply (call_runs u d m Hd Hm f args fd Y l HY Hlen Hwalk HM).
+        + change (switch_means (OUT, [v])) with Ordinary. intros l' Hr. pose proof Hr as (e & _ & _ & HG & _ & _).
+          destruct (baton_replay L X nthread home first calm calm hands t l l' own_calm Hon Hr) as (Hon' & Hq' & Htr').
+          rewrite Htr in Htr'. rewrite Hq in Hq'. destruct (out_calm c v (d ∪ m) (base l') Hq') as (o & Eo & Hqo).
+          change (amem TA (at_idle u (d ∪ m))) with (d ∪ m). cbn [lstep thread_layer]. unfold thread_step_of.
+          rewrite decide_True by exact Hon'. rewrite Htr', Eo. split; [by constructor|].
+          apply run_done. left. exists (creturn C u 0), m, d, Y. split_and!; [done| |exact Hqo|done..].
+          split; [exact Hon'|]. simpl. by rewrite decide_True.
+      - change (anext TA t (TState T Suspended (bare S (@Idle _ _ C E u m)) m)) with (APrim (STATE := ast TA) (@PResume cprim)).
+        intros l' Hr. pose proof Hr as (e & _ & _ & HG & _ & Hleg). cbn [lstep thread_layer amem thread_agent tmem]. unfold thread_step_of.
+        destruct (decide (current_thread L first c (cpu_view L home l') = t)) as [Hon|]; [|done].
+        destruct (transit L home c l') as [d|] eqn:Ed; [|done].
+        pose proof (handed_valid L nthread home first cell_of_cpu parked calm cpu_valid l' c d HG Ed) as Hv. rewrite Hon in Hv.
+        destruct (transit_valid L X nthread home first calm (fun _ _ _ => True) own_calm (fun _ _ _ _ _ _ => I) l' c d Hleg Ed) as [_ Hq].
+        split; [by constructor|]. rewrite (handed_started L nthread home first cell_of_cpu parked calm cpu_valid l' t HG).
+        destruct Hv as [(Y & HY & Hf) Hw]. apply run_done. left. exists (creturn C u 0), m, d, Y. split_and!; [done| |exact Hq|done|by apply Hcan|done|done].
+        split; [exact Hon|]. simpl. by rewrite decide_True.
+    Qed.
+  End thread.
+
+  (** ** All threads *)
+  Context (P : nat -> tstate T) (start : forall t, (t < nthread)%nat -> between_calls t (P t) []).
+  Notation running t := (run TL TA hands t (between_calls t)).
+
+  Lemma running_step t x l : (t < nthread)%nat -> running t x l -> safe_step TL TA hands t (running t) x l.
+  Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps.
+    intros Ht Hrun. destruct Hrun as [x l Hx|x x' l Hn Hrun|x l p Hn Hp Hrun].
+    - by apply between_calls_step.
+    - unfold safe_step. by rewrite Hn.
+    - unfold safe_step. rewrite Hn. intros l' Hl'. specialize (Hp l' Hl'). specialize (Hrun l').
+      destruct (lstep TL t p (amem TA x) l') as [| |v m o] eqn:EL; try done. split; [apply Hp|]. by eapply Hrun.
+  Qed.
+  Lemma running_start t : (t < nthread)%nat -> running t (P t) [].
+  Proof using start. intros Ht. apply run_done. by apply start. Qed.
+
+  (** The C never goes wrong, whatever the threads of all CPUs do. *)
+  Theorem client_never_wrong : never_wrong nthread TL TA P.
+  Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps start.
+    apply (invariant_never_wrong nthread TL TA P hands ltac:(constructor) (fun t => running t) running_start running_step).
+  Qed.
+  (** Whenever a CPU is being handed over, its state fits the thread that comes. *)
+  Theorem state_at_switch l c d : traces nthread TL TA P l -> transit L home c l = Some d ->
+    cpu_valid c (current_thread L first c (cpu_view L home l)) d.
+  Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps start.
+    intros [f Hr] Ed.
+    destruct (local_invariant nthread TL TA P hands ltac:(constructor) (fun t => running t) running_start running_step _ Hr) as [[HG _] _].
+    by apply (handed_valid L nthread home first cell_of_cpu parked calm cpu_valid).
+  Qed.
+  (** Each call returns, if the CPU is handed back: a thread runs to where it is between two calls, whatever the others do. Down
+      to shared memory by [threads_return_on_shared_memory]. *)
+  Theorem calls_return g t : reach nthread TL TA P g -> (t < nthread)%nat ->
+    hands (glog g) /\ exists l e, glog g = e ++ l /\ others TL t e /\ running t (gagent g t) l.
+  Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps start.
+    intros Hr Ht.
+    destruct (local_invariant nthread TL TA P hands ltac:(constructor) (fun t => running t) running_start running_step _ Hr) as [[HG _] Hall].
+    split; [exact HG|]. by apply Hall.
+  Qed.
+End client.
