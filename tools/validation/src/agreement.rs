@@ -130,6 +130,7 @@ impl Engine<'_> {
         }
         if writes.is_none() {
             state.accesses.clear();
+            state.early.clear();
         }
     }
 

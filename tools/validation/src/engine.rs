@@ -180,6 +180,7 @@ impl<'a> Engine<'a> {
             locals,
             proved: memory.clone(),
             accesses: Vec::new(),
+            early: Vec::new(),
             proved_stores: Vec::new(),
             machine_stores: Vec::new(),
             address,

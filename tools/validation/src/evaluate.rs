@@ -5,6 +5,7 @@
 
 use c2coq::ast::{BinaryOp, Comparison};
 
+use crate::early::Early;
 use crate::program::Program;
 use crate::state::{refuse, Access, State, Stop};
 use crate::syntax::{Condition, Expr};
@@ -17,6 +18,7 @@ pub struct Evaluator<'s> {
     pub locals: &'s [Term],
     pub memory: &'s [Term],
     pub accesses: &'s mut Vec<Access>,
+    early: &'s [Early],
     /// What is assumed, each under the condition that C evaluates it.
     pub assumptions: Vec<Term>,
     guard: Option<Term>,
@@ -45,8 +47,8 @@ fn together(a: Term, b: Term) -> Result<(Term, Term), Stop> {
 impl<'s> Evaluator<'s> {
     /// With the term's locals and memory.
     pub fn new(program: &'s Program, state: &'s mut State) -> Evaluator<'s> {
-        let State { locals, proved, accesses, .. } = state;
-        Evaluator { program, locals, memory: proved, accesses, assumptions: Vec::new(), guard: None }
+        let State { locals, proved, accesses, early, .. } = state;
+        Evaluator { program, locals, memory: proved, accesses, early, assumptions: Vec::new(), guard: None }
     }
 
     pub fn need(&mut self, condition: Term) {
@@ -73,6 +75,10 @@ impl<'s> Evaluator<'s> {
         let access = Access { cells, index: low(index, count), element: low(element, known.count), flat, guard };
         if !self.accesses.contains(&access) {
             self.accesses.push(access);
+        }
+        // What the term accesses was its own when the machine read it.
+        for one in self.early.iter().filter(|one| one.cells == cells) {
+            self.need(implies(equal(one.flat, access.flat), equal(one.value, one.held)));
         }
         access
     }

@@ -212,6 +212,7 @@ impl Engine<'_> {
             && a.memory == b.memory
             && a.machine_stores == b.machine_stores
             && a.frame.held == b.frame.held
+            && a.early == b.early
             && registers.all(|(number, (x, y))| x == y || !counts(number))
     }
 

@@ -239,6 +239,7 @@ pub fn put_for(state: &mut State, by: &BTreeMap<Term, Term>) {
         put(&mut access.guard);
     }
     state.accesses.retain(|one| !one.guard.is_false());
+    state.early.iter_mut().flat_map(|one| one.terms()).for_each(&mut put);
     state.selectors.iter_mut().for_each(&mut put);
     state.selectors.retain(|one| one.value().is_none());
 }
@@ -358,6 +359,7 @@ impl Engine<'_> {
             accesses.extend(both);
         }
         state.accesses = accesses;
+        state.early = crate::early::joined(&a.early, &b.early, &|x, y| joiner.known(x, y));
         state.selectors.clear();
         let mut conditions = Vec::new();
         let (mut one, mut other) = (a.clone(), b.clone());

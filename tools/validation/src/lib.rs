@@ -17,6 +17,7 @@
 //! What is trusted is listed in [`TRUSTED`].
 
 mod agreement;
+mod early;
 mod effects;
 mod engine;
 mod evaluate;

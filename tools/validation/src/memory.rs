@@ -1,12 +1,13 @@
 //! The machine's accesses: which scalar an address means.
 
+use crate::early::read_early;
 use crate::engine::Engine;
 use crate::state::{refuse, Access, Event, State, Stop};
 use crate::term::build::{
     add, and, as_sum, concat, equal, extract, from_sum, insert, less, or, read, select, store, times, zero_extend,
 };
 use crate::term::evaluate::Model;
-use crate::term::{constant, fresh, Term};
+use crate::term::{constant, Term};
 
 /// Where an access goes.
 #[derive(Debug, Clone)]
@@ -264,11 +265,11 @@ impl Engine<'_> {
             Spot::Scalars(parts) => {
                 let mut value: Option<Term> = None;
                 for part in parts {
-                    let width = self.program.cells[part.access.cells].width;
                     let (flat, guard) = self.accessed(state, &part.access)?;
+                    let held = read(state.memory[part.access.cells], flat);
                     let scalar = match guard.is_true() {
-                        true => read(state.memory[part.access.cells], flat),
-                        false => select(guard, read(state.memory[part.access.cells], flat), fresh("others", width)),
+                        true => held,
+                        false => select(guard, held, read_early(state, part.access.cells, flat, held)),
                     };
                     let piece = extract(scalar, part.at * 8, part.bytes * 8);
                     value = Some(value.map_or(piece, |low| concat(piece, low)));

@@ -129,6 +129,7 @@ impl Engine<'_> {
         let held = self.held(state);
         let alive = Alive::of(&held, state);
         state.selectors.retain(|one| alive.has(one));
+        state.early.retain(|one| alive.has(&one.value));
         let keeps = |condition: &Term| !drops || alive.keeps(*condition);
         let kept: Vec<Term> = state.path.conditions.iter().copied().filter(keeps).collect();
         state.path.replace(kept);
@@ -172,6 +173,13 @@ impl Engine<'_> {
             out.push(access.cells as u32);
             out
         }));
+        for one in &state.early {
+            writer.put(one.flat);
+            writer.put(one.value);
+            writer.put(one.held);
+            key.append(&mut writer.out);
+            key.extend([2, one.cells as u32]);
+        }
         // Stores that were not compared yet.
         let always = crate::term::constant(1, 1);
         let stores = state.machine_stores.iter().map(|(cells, flat, _)| (0, *cells, *flat, always));

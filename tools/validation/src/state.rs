@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::early::Early;
 use crate::image::Image;
 use crate::program::Function;
 use crate::solver::{Path, Trouble};
@@ -57,6 +58,8 @@ pub struct State {
     pub proved: Vec<Term>,
     /// What the term has read or written since others may last have changed memory.
     pub accesses: Vec<Access>,
+    /// What the machine has read since then, and the term had not.
+    pub early: Vec<Early>,
     /// What the term, and the machine, have written since both last agreed.
     pub proved_stores: Vec<Written>,
     pub machine_stores: Vec<(usize, Term, u64)>,

@@ -1,5 +1,6 @@
 //! What programs read, and small kernels.
 
+mod early;
 mod fused;
 mod joins;
 mod outlive;
