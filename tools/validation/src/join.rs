@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::engine::Engine;
 use crate::image::RSP;
 use crate::state::{Item, State, Stop};
-use crate::term::build::{concat, equal, extract, zero_extend, zeros};
+use crate::term::build::{concat, equal, extract, not, zero_extend, zeros};
 use crate::term::{constant, fresh, fresh_array, mask, rebuild, Binary, Node, Term};
 
 /// Joins of one place that keep the structure of terms; later ones keep whole terms only, so that there is an end.
@@ -365,9 +365,25 @@ impl Engine<'_> {
         let (mut one, mut other) = (a.clone(), b.clone());
         self.kept(&joiner.first, &joiner.second, &a.path.conditions, &mut other, &mut conditions)?;
         self.kept(&joiner.second, &joiner.first, &b.path.conditions, &mut one, &mut conditions)?;
+        self.excluded(&joiner, &mut one, &mut other, &mut conditions)?;
         state.path = crate::solver::Path::of(conditions);
         state.doubt = None;
         Ok(state)
+    }
+
+    /// Where the two hold different numbers: that neither holds 0, which is what most results are compared with.
+    fn excluded(&mut self, joiner: &Joiner, a: &mut State, b: &mut State, out: &mut Vec<Term>) -> Result<(), Stop> {
+        for (new, mine) in joiner.first.iter().filter(|(new, _)| !is_array(**new)) {
+            let theirs = joiner.second[new];
+            if mine.value().is_none() && theirs.value().is_none() {
+                continue;
+            }
+            let is_some = |term: Term| not(equal(term, constant(0, term.width())));
+            if a.path.always(is_some(*mine), &mut self.solver)? && b.path.always(is_some(theirs), &mut self.solver)? {
+                out.push(is_some(*new));
+            }
+        }
+        Ok(())
     }
 
     /// Conditions of one state that hold in the other too, in the words of the join.

@@ -69,3 +69,26 @@ fn what_is_joined_last_is_explored_too() {
         assert!(!cases("cases-wrong", &end).validated, "{value}");
     }
 }
+
+/// Results of which none is 0: that is not asked again. `zero`: the bit at which it is 0.
+fn results(test: &str, zero: Option<u32>) -> validation::FunctionResult {
+    let (mut c, mut code) = (String::new(), String::new());
+    for bit in 0..BRANCHES {
+        let (mask, number) = (1u32 << bit, if zero == Some(bit) { 0 } else { 3 * bit + 5 });
+        c += &format!("    if ((n & {mask}u) != 0u) {{\n        some = {number}u;\n    }}\n    note({bit}u);\n");
+        code += &format!("test esi, {mask}\n je 1f\n mov ecx, {number}\n1: mov edi, {bit}\n call note\n");
+    }
+    c += "    if (some == 0u) {\n        note(77u);\n    }\n";
+    let c = format!("{NOTE}uint32_t many(uint32_t n)\n{{\n    uint32_t some = 3u;\n{c}    return some;\n}}\n");
+    let code = format!("mov esi, edi\n mov ecx, 3\n{code} mov eax, ecx\n ret");
+    validated(test, "many", HEADER, &c, &format!("{}{}", note(), symbol("many", &code)))
+}
+
+#[test]
+fn that_a_result_is_not_0_outlives_a_join() {
+    let right = results("not-0-right", None);
+    assert!(right.validated, "{:?}", right.reasons);
+    for wrong in [0, 6, BRANCHES - 1] {
+        assert!(!results("not-0-wrong", Some(wrong)).validated, "bit {wrong}");
+    }
+}
