@@ -92,7 +92,7 @@ impl Engine<'_> {
             return Ok(false);
         }
         self.forget(state);
-        if joins && self.fuses {
+        if joins {
             self.reconcile(state)?;
         }
         self.note_parts(state)?;
