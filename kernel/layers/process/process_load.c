@@ -102,19 +102,21 @@ static uint32_t process_image_words(uint32_t s, uint64_t page)
     return (uint32_t)words;
 }
 
-/* The next page is the one after this. */
-static void process_load_next(uint32_t p, uint32_t s)
+/* The next page is the one after page `page` of p's segment number `index`, which has so many pages. */
+static void process_load_next(uint32_t p, uint32_t index, uint64_t page, uint64_t pages)
 {
-    loading[p].page = loading[p].page + 1u;
-    if (loading[p].page >= segment[s].pages) {
+    if (page + 1u < pages) {
+        loading[p].page = page + 1u;
+    } else {
         loading[p].page = 0u;
-        loading[p].segment = loading[p].segment + 1u;
+        loading[p].segment = index + 1u;
     }
 }
 
 uint32_t process_load_step(uint32_t p)
 {
-    uint32_t s = loading[p].first + loading[p].segment;
+    uint32_t index = loading[p].segment;
+    uint32_t s = loading[p].first + index;
     uint64_t page = loading[p].page;
     uint64_t vaddr = segment[s].vaddr + page * 4096ul;
     uint64_t source = (uint64_t)segment[s].first_frame + page;
@@ -128,7 +130,7 @@ uint32_t process_load_step(uint32_t p)
         status = process_give_copy(p, vaddr, segment[s].prot, (uint32_t)source, words);
     }
     if (status == STATUS_OK) {
-        process_load_next(p, s);
+        process_load_next(p, index, page, segment[s].pages);
     }
     return status;
 }
