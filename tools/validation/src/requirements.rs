@@ -19,13 +19,17 @@ pub struct Requirement {
     most: u64,
 }
 
-const REQUIREMENTS: [Requirement; 7] = [
+const REQUIREMENTS: [Requirement; 9] = [
     // Kinds of pages: PAGEMAP_DEVICE is the last.
     Requirement { function: "pagemap_map", parameter: 4, least: 0, most: 2 },
     Requirement { function: "process_show_page", parameter: 4, least: 0, most: 2 },
     // PROT_READ and PROT_WRITE.
     Requirement { function: "pagemap_frame", parameter: 2, least: 0, most: 3 },
     Requirement { function: "process_pin_page", parameter: 2, least: 0, most: 3 },
+    // Levels: 3 is the root's.
+    Requirement { function: "pagemap_pass", parameter: 2, least: 0, most: 3 },
+    // Threads of a process: NUM_THREAD - 1 is the last.
+    Requirement { function: "process_start_thread", parameter: 0, least: 0, most: 143 },
     // All rights together.
     Requirement { function: "npt_map", parameter: 3, least: 0, most: 7 },
     // Whether the process was being undone.
