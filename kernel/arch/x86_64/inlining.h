@@ -41,10 +41,11 @@ NOINLINE_NOCLONE void trap_vector_of_cpu(uint32_t vector);
 NOINLINE_NOCLONE void sched_hand_over_to(uint32_t next);
 #undef NOINLINE_NOCLONE
 
-/* Services of interrupts, and what they share. */
+/* Services of interrupts, and what they share: so machine code is validated function by function. */
 NOINLINE uint32_t console_next_byte(void);
 NOINLINE void process_serve_requests(void);
 NOINLINE void iommu_take_faults(void);
+NOINLINE void trap_timer(void);
 
 NOINLINE uint32_t syscall_leave_unit(uint32_t current);
 NOINLINE uint32_t syscall_dispatch_other(uint32_t current, uint64_t number);
@@ -55,6 +56,14 @@ NOINLINE uint32_t syscall_share_accept(uint32_t current);
 NOINLINE uint32_t syscall_process_copy(uint32_t current);
 NOINLINE uint32_t syscall_device_map(uint32_t current);
 NOINLINE uint32_t syscall_vcpu_page(uint32_t current);
+
+/* Steps of these loops and of the creation of a process. */
+NOINLINE void process_begin_items(uint32_t p);
+NOINLINE uint32_t process_copy_begin(uint32_t child);
+NOINLINE uint32_t process_copy_step(uint32_t child, uint64_t to, uint32_t p, uint64_t from, uint32_t prot);
+NOINLINE uint32_t process_accept_page(uint32_t p, uint32_t s, uint64_t vaddr, uint32_t prot);
+NOINLINE uint32_t process_start_thread(uint32_t index, uint64_t entry, uint64_t stack, uint64_t argument);
+NOINLINE uint32_t pagemap_prepare(uint32_t p, uint64_t vaddr);
 
 NOINLINE void endpoint_copy(uint32_t to, uint32_t from, uint32_t n);
 NOINLINE void endpoint_deliver_fault(uint32_t to, uint32_t from);

@@ -189,8 +189,7 @@ static void process_fill_from_page(uint32_t child, uint32_t p, uint64_t from, ui
     spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
 }
 
-/* One step of copying a page of the current thread's process p. Requires: this CPU builds child, which is LOADING. */
-static uint32_t process_copy_step(uint32_t child, uint64_t to, uint32_t p, uint64_t from, uint32_t prot)
+uint32_t process_copy_step(uint32_t child, uint64_t to, uint32_t p, uint64_t from, uint32_t prot)
 {
     uint32_t status = STATUS_RESTART;
     uint32_t current = thread_current();
@@ -212,8 +211,7 @@ static uint32_t process_copy_step(uint32_t child, uint64_t to, uint32_t p, uint6
     return status;
 }
 
-/* Begins to build child. Returns STATUS_OK; STATUS_RESTART (another CPU builds it); ERR_BAD_STATE. */
-static uint32_t process_copy_begin(uint32_t child)
+uint32_t process_copy_begin(uint32_t child)
 {
     uint32_t status = ERR_BAD_STATE;
     process_lock(child);

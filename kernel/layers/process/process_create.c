@@ -195,8 +195,7 @@ static void process_begin_item(uint32_t p, uint32_t stage)
     }
 }
 
-/* Requires: this CPU builds p. */
-static void process_begin_items(uint32_t p)
+void process_begin_items(uint32_t p)
 {
     uint32_t stage = creation[p].stage;
     for (uint32_t i = 0u; i < PROCESS_ITEMS; i = i + 1u) {

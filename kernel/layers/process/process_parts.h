@@ -30,6 +30,10 @@ uint32_t process_being_undone(uint32_t p);
 /* 1 if p has all that it starts with. Requires: p LOADING; this CPU builds p, or p's lock held and none does. */
 uint32_t process_created(uint32_t p);
 
+/* Makes stages of p's creation after the first message page and before its segments, as many as one step has. Requires: this CPU
+ * builds p, whose next stage is one of them. */
+void process_begin_items(uint32_t p);
+
 /* Stops undoing: p's teardown frees everything. Requires: p's lock held. */
 void process_create_forget(uint32_t p);
 
@@ -77,6 +81,12 @@ uint32_t process_give_copy(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t s
 /* Makes one of the tables that p's map lacks for its next copied page, or the frame of that page if it lacks none: as
  * process_add_table. Requires: as process_give_copy. */
 uint32_t process_copy_prepare(uint32_t p, uint64_t vaddr, uint32_t missing);
+
+/* Of copying a page of the current thread's process p. process_copy_begin begins to build child. Returns STATUS_OK; STATUS_RESTART
+ * (another CPU builds it); ERR_BAD_STATE. Requires: no lock held. process_copy_step makes one step. Returns as process_give_page;
+ * ERR_BAD_ADDRESS. Requires: this CPU builds child, which is LOADING. */
+uint32_t process_copy_begin(uint32_t child);
+uint32_t process_copy_step(uint32_t child, uint64_t to, uint32_t p, uint64_t from, uint32_t prot);
 
 /* A frame that a copy has cleared and not mapped: whether there is one, and freeing it. Requires: this CPU builds p, or is
  * that of its last thread; of the first, else p's lock held and no CPU builds p. */

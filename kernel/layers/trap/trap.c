@@ -61,7 +61,7 @@ static uint32_t trap_end_sleep(uint32_t t)
     return 1u;
 }
 
-static void trap_timer(void)
+void trap_timer(void)
 {
     uint32_t event = sched_timer_interrupt();
     if (event == NONE) {

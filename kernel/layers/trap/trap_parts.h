@@ -14,6 +14,9 @@ void trap_serve_waiting(void);
  * analysis tells vectors apart. */
 void trap_vector_of_cpu(uint32_t vector);
 
+/* Serves the timer's interrupt: ends time slice and reservation, and does what is due first. Requires: no lock held. */
+void trap_timer(void);
+
 /* The second half of a call: interrupts that wait are served before. */
 void trap_continue(uint32_t current);
 
