@@ -59,7 +59,7 @@ Section yield.
       sched_ok (Z.of_nat c) (Some (Z.of_nat t)) s /\ own_threads c s /\ NUM_CPU <= Z.of_nat t /\
       exactly (fun x => cell_of_cpu c x = true) d.
 
-  Notation mine := (mine cell_of_cpu parked).
+  Notation mine := (OwnCells.mine cell_of_cpu parked).
 
   Lemma current_triple c t : triple kernel_entry M c "thread_current" [] (current_is c t) (fun w d => w = Z.of_nat t /\ d = current_is c t).
   Proof using HW HC HT. apply (thread_current_triple kernel_entry M c HT HW HC). apply lookup_singleton. Qed.
