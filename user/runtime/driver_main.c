@@ -65,6 +65,11 @@ static void connect(const struct protocol *protocol)
                    (uint32_t)env_arg_u64(pages, CLIENT_PAGES));
 }
 
+uint64_t driver_number(const char *name, uint64_t fallback)
+{
+    return env_arg_u64(name, fallback);
+}
+
 int main(void)
 {
     domain_start();

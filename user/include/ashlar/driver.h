@@ -204,6 +204,11 @@ void port_write8(uint32_t offset, uint8_t value);
 void port_write16(uint32_t offset, uint16_t value);
 void port_write32(uint32_t offset, uint32_t value);
 
+/* ---- what the description says ---- */
+
+/* The number of `args.NAME` of the driver's process; `fallback` if there is none, or it is no number. */
+uint64_t driver_number(const char *name, uint64_t fallback);
+
 /* ---- memory for the device ----
  * Each link has an area of data pages, which belongs to the client and to the driver both: buffers are named by their
  * offset in it. Pages follow each other for the processor only; a buffer for the device must not cross a page. The area of

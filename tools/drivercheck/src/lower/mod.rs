@@ -100,6 +100,7 @@ impl Default for Names {
                 "client_name",
                 "client_value",
                 "driver_is_named",
+                "driver_number",
                 "dma_memory",
                 "dma_physical",
                 "dma_size",
