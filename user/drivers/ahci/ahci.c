@@ -1,4 +1,5 @@
-/* Driver of AHCI host adapters with native command queueing: one disk, at port 0.
+/* Driver of AHCI host adapters with native command queueing: one disk, at the port that `args.port` of the description
+ * names (default 0).
  *
  * Protocols: pci with the bus, sata with one client, and timer. What the bus has asked for is `life`, what the port is for the
  * client is `port`, what it is busy with is `job`. While there is no adapter the port is stopped, empty or detached. */

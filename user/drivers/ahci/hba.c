@@ -10,6 +10,17 @@
 #define NOTHING_THERE 0xffffffffu
 
 static uint32_t is_gone;
+static uint32_t port_number;
+
+uint32_t at(uint32_t offset)
+{
+    return PORT_REGISTERS(port_number) + offset;
+}
+
+static uint32_t port_bit(void)
+{
+    return 1u << (port_number % NUM_PORT);
+}
 
 /* Lets a tick go by. Returns 0 if the adapter was lost meanwhile. */
 static uint32_t tick(void)
@@ -53,6 +64,15 @@ static void write_address(uint32_t place, uint32_t offset)
     write32(place + 4u, (uint32_t)(physical >> 32));
 }
 
+/* The port that the description names. Returns 0 if the adapter has no such port. */
+static uint32_t find_port(void)
+{
+    uint64_t number = driver_number("port", 0);
+
+    port_number = (uint32_t)(number % NUM_PORT);
+    return number < NUM_PORT && (read32(HBA_PI) & port_bit()) != 0u;
+}
+
 /* The port's addresses outlive the reset: those that the firmware left are in memory that is not this driver's. */
 static uint32_t reset_adapter(void)
 {
@@ -62,11 +82,14 @@ static uint32_t reset_adapter(void)
         return 0;
     }
     write32(HBA_GHC, GHC_AHCI);
-    write_address(PX_CLB, LIST_AT);
-    write_address(PX_FB, FRAMES_AT);
+    if (!find_port()) {
+        return 0;
+    }
+    write_address(at(PX_CLB), LIST_AT);
+    write_address(at(PX_FB), FRAMES_AT);
     uint32_t capabilities = read32(HBA_CAP);
     slots = (capabilities >> CAP_SLOTS_SHIFT & CAP_SLOTS_MASK) + 1u;
-    return (capabilities & CAP_QUEUED) != 0u && (read32(HBA_PI) & PORT_BIT) != 0u;
+    return (capabilities & CAP_QUEUED) != 0u;
 }
 
 /* Whether what was read before came from the adapter. One that has gone reads as zero or as all ones, which depends on the
@@ -78,23 +101,23 @@ uint32_t adapter_answers(void)
 
 static void stop_engine(void)
 {
-    write32(PX_CMD, CMD_RECEIVE | CMD_SPIN_UP | CMD_POWER_ON);
-    await_bits(PX_CMD, CMD_RUNNING, 0, ENGINE_TICKS);
+    write32(at(PX_CMD), CMD_RECEIVE | CMD_SPIN_UP | CMD_POWER_ON);
+    await_bits(at(PX_CMD), CMD_RUNNING, 0, ENGINE_TICKS);
 }
 
 static void forget_interrupts(void)
 {
-    write32(PX_IS, INT_ALL);
-    write32(HBA_IS, PORT_BIT);
+    write32(at(PX_IS), INT_ALL);
+    write32(HBA_IS, port_bit());
 }
 
 /* Requires: the engine is stopped. */
 static void stop_receiving(void)
 {
-    write32(PX_IE, 0);
+    write32(at(PX_IE), 0);
     write32(HBA_GHC, GHC_AHCI);
-    write32(PX_CMD, CMD_SPIN_UP | CMD_POWER_ON);
-    await_bits(PX_CMD, CMD_RECEIVING, 0, ENGINE_TICKS);
+    write32(at(PX_CMD), CMD_SPIN_UP | CMD_POWER_ON);
+    await_bits(at(PX_CMD), CMD_RECEIVING, 0, ENGINE_TICKS);
     if (!is_gone) {
         forget_interrupts();
     }
@@ -102,13 +125,13 @@ static void stop_receiving(void)
 
 uint32_t acknowledge(void)
 {
-    uint32_t status = read32(PX_IS);
+    uint32_t status = read32(at(PX_IS));
 
     if (status != INT_ALL) {
-        write32(PX_IS, status);
-        write32(HBA_IS, PORT_BIT);
+        write32(at(PX_IS), status);
+        write32(HBA_IS, port_bit());
         if ((status & (INT_CONNECT | INT_PHY_READY)) != 0u) {
-            write32(PX_SERR, 0xffffffffu);
+            write32(at(PX_SERR), 0xffffffffu);
         }
     }
     return status;
@@ -116,49 +139,49 @@ uint32_t acknowledge(void)
 
 uint32_t port_has_error(void)
 {
-    return (read32(PX_IS) & INT_ERRORS) != 0u;
+    return (read32(at(PX_IS)) & INT_ERRORS) != 0u;
 }
 
 uint32_t disk_is_there(void)
 {
-    return (read32(PX_SSTS) & SSTS_DETECT) == DETECT_PRESENT;
+    return (read32(at(PX_SSTS)) & SSTS_DETECT) == DETECT_PRESENT;
 }
 
 static void allow_interrupts(void)
 {
     forget_interrupts();
-    write32(PX_IE, INT_COMMAND_DONE | INT_SET_BITS | INT_CONNECT | INT_PHY_READY | INT_ERRORS);
+    write32(at(PX_IE), INT_COMMAND_DONE | INT_SET_BITS | INT_CONNECT | INT_PHY_READY | INT_ERRORS);
     write32(HBA_GHC, GHC_AHCI | GHC_INTERRUPTS);
 }
 
 /* Errors are forgotten, those of a single command too. */
 void start_port(void)
 {
-    write32(PX_SERR, 0xffffffffu);
+    write32(at(PX_SERR), 0xffffffffu);
     allow_interrupts();
-    write32(PX_CMD, CMD_START | CMD_RECEIVE | CMD_SPIN_UP | CMD_POWER_ON);
+    write32(at(PX_CMD), CMD_START | CMD_RECEIVE | CMD_SPIN_UP | CMD_POWER_ON);
 }
 
 /* For as long as a disk needs to notice: it lets go of all commands. */
 static void hold_link(void)
 {
-    write32(PX_SCTL, SCTL_INIT);
+    write32(at(PX_SCTL), SCTL_INIT);
     if (tick()) {
-        write32(PX_SCTL, SCTL_RUN);
+        write32(at(PX_SCTL), SCTL_RUN);
     }
 }
 
 /* Returns 1 if a device has answered; commands can then be given. */
 static uint32_t await_device(void)
 {
-    uint32_t is_there = await_bits(PX_SSTS, SSTS_DETECT, DETECT_PRESENT, LINK_TICKS);
+    uint32_t is_there = await_bits(at(PX_SSTS), SSTS_DETECT, DETECT_PRESENT, LINK_TICKS);
 
     if (is_gone) {
         return 0;
     }
-    write32(PX_SERR, 0xffffffffu);
-    write32(PX_CMD, CMD_RECEIVE | CMD_SPIN_UP | CMD_POWER_ON);
-    if (is_there && await_bits(PX_TFD, TFD_BUSY | TFD_REQUEST, 0, READY_TICKS)) {
+    write32(at(PX_SERR), 0xffffffffu);
+    write32(at(PX_CMD), CMD_RECEIVE | CMD_SPIN_UP | CMD_POWER_ON);
+    if (is_there && await_bits(at(PX_TFD), TFD_BUSY | TFD_REQUEST, 0, READY_TICKS)) {
         start_port();
         return 1;
     }

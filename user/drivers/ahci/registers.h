@@ -15,20 +15,21 @@
 #define GHC_INTERRUPTS 0x00000002u
 #define GHC_AHCI 0x80000000u
 
-/* The one port that the driver serves. */
-#define PORT_BIT 0x1u
-#define PX_CLB 0x100u /* two words: the list of commands */
-#define PX_FB 0x108u  /* two words: where received frames go */
-#define PX_IS 0x110u
-#define PX_IE 0x114u
-#define PX_CMD 0x118u
-#define PX_TFD 0x120u /* the device's status and error */
-#define PX_SIG 0x124u
-#define PX_SSTS 0x128u
-#define PX_SCTL 0x12cu
-#define PX_SERR 0x130u
-#define PX_SACT 0x134u /* queued commands that the device has not completed */
-#define PX_CI 0x138u   /* commands to be sent to the device */
+/* A port, from where its registers begin. */
+#define NUM_PORT 32u
+#define PORT_REGISTERS(port) (0x100u + 0x80u * (port))
+#define PX_CLB 0x00u /* two words: the list of commands */
+#define PX_FB 0x08u  /* two words: where received frames go */
+#define PX_IS 0x10u
+#define PX_IE 0x14u
+#define PX_CMD 0x18u
+#define PX_TFD 0x20u /* the device's status and error */
+#define PX_SIG 0x24u
+#define PX_SSTS 0x28u
+#define PX_SCTL 0x2cu
+#define PX_SERR 0x30u
+#define PX_SACT 0x34u /* queued commands that the device has not completed */
+#define PX_CI 0x38u   /* commands to be sent to the device */
 
 #define INT_COMMAND_DONE 0x00000003u /* one that is not queued: its status, or its data */
 #define INT_SET_BITS 0x00000008u     /* queued commands are done */

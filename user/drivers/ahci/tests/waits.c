@@ -18,6 +18,8 @@
 #define AREA_BYTES 65536u
 #define MOST_MESSAGES 64u
 #define SECOND 1000000000ul
+#define PORT 3u /* that the driver serves; nothing is written to another one */
+#define PX(offset) (PORT_REGISTERS(PORT) + (offset))
 
 /* Instead of a message: what the disk does from now on. */
 enum {
@@ -49,12 +51,20 @@ static int was_held;              /* the link, in reset */
 static int was_held_before_reset; /* of the adapter */
 static uint64_t fires;            /* ns, or 0 */
 static uint64_t now;
+static uint64_t named = PORT; /* by the description */
 static jmp_buf is_over;
 
 uint64_t dma_size(uint32_t protocol)
 {
     (void)protocol;
     return AREA_BYTES;
+}
+
+/* The driver's argument `port`. */
+uint64_t driver_number(const char *name, uint64_t fallback)
+{
+    CHECK(strcmp(name, "port") == 0 && fallback == 0);
+    return named;
 }
 
 volatile void *dma_memory(uint32_t protocol, uint64_t offset)
@@ -76,7 +86,7 @@ void *domain_emit_begin(uint32_t mailbox, uint64_t cookie)
     return payload;
 }
 
-static volatile uint32_t *at(uint32_t offset)
+static volatile uint32_t *word(uint32_t offset)
 {
     return (volatile uint32_t *)(REGISTERS_ADDRESS + offset);
 }
@@ -84,25 +94,29 @@ static volatile uint32_t *at(uint32_t offset)
 /* What the adapter makes of what was written: ones clear the interrupts' status, and an engine that stops forgets its commands. */
 static void adapter(void)
 {
-    if (*at(PX_IS) != interrupts) {
-        interrupts &= ~*at(PX_IS);
-        *at(PX_IS) = interrupts;
+    for (uint32_t offset = PORT_REGISTERS(0); offset < PORT_REGISTERS(PORT); offset += 4) {
+        CHECK(*word(offset) == 0);
     }
-    if (*at(PX_SCTL) == SCTL_INIT) {
-        CHECK((*at(PX_CMD) & (CMD_START | CMD_RECEIVE)) == CMD_RECEIVE);
+    CHECK((*word(HBA_IS) & ~(1u << PORT)) == 0);
+    if (*word(PX(PX_IS)) != interrupts) {
+        interrupts &= ~*word(PX(PX_IS));
+        *word(PX(PX_IS)) = interrupts;
+    }
+    if (*word(PX(PX_SCTL)) == SCTL_INIT) {
+        CHECK((*word(PX(PX_CMD)) & (CMD_START | CMD_RECEIVE)) == CMD_RECEIVE);
         was_held = 1;
     }
-    was_held_before_reset = was_held_before_reset || (was_held && (*at(HBA_GHC) & GHC_RESET) != 0);
-    if ((*at(PX_CMD) & CMD_START) == 0) {
-        *at(PX_CI) = 0;
-        *at(PX_SACT) = 0;
+    was_held_before_reset = was_held_before_reset || (was_held && (*word(HBA_GHC) & GHC_RESET) != 0);
+    if ((*word(PX(PX_CMD)) & CMD_START) == 0) {
+        *word(PX(PX_CI)) = 0;
+        *word(PX(PX_SACT)) = 0;
     }
 }
 
 static void set_status(uint32_t bits)
 {
     interrupts = bits;
-    *at(PX_IS) = bits;
+    *word(PX(PX_IS)) = bits;
 }
 
 void domain_emit_end(uint32_t mailbox, uint64_t cookie)
@@ -118,7 +132,7 @@ void domain_emit_end(uint32_t mailbox, uint64_t cookie)
         fires = 0;
         is_cancelling = 1;
     } else if (mailbox == PCI_IRQ_DONE && answers != IS_ABSENT) {
-        *at(PX_SSTS) = DETECT_PRESENT;
+        *word(PX(PX_SSTS)) = DETECT_PRESENT;
     } else if (mailbox == PCI_ENABLE) {
         is_enabling = 1;
     } else if (mailbox != PCI_IRQ_ON && mailbox != PCI_IRQ_OFF && mailbox != PCI_IRQ_DONE && mailbox != PCI_DISABLE) {
@@ -140,10 +154,10 @@ static int stop_queue(void)
     int is_told = answers != STOPS_QUIETLY;
 
     if (answers == STOPS_FLICKERING) {
-        *at(PX_SSTS) = 0;
+        *word(PX(PX_SSTS)) = 0;
     }
-    *at(PX_SACT) = 0;
-    *at(PX_CI) = 0;
+    *word(PX(PX_SACT)) = 0;
+    *word(PX(PX_CI)) = 0;
     set_status(INT_ERRORS);
     answers = ANSWERS;
     return is_told;
@@ -152,25 +166,25 @@ static int stop_queue(void)
 /* The adapter comes out of its reset at once, and the disk does what it is told. Returns 1 if it interrupts. */
 static int device(void)
 {
-    *at(HBA_GHC) &= ~GHC_RESET;
-    *at(PX_SSTS) = answers == IS_ABSENT ? 0 : DETECT_PRESENT;
+    *word(HBA_GHC) &= ~GHC_RESET;
+    *word(PX(PX_SSTS)) = answers == IS_ABSENT ? 0 : DETECT_PRESENT;
     set_status(0);
     if (answers == STOPS || answers == STOPS_QUIETLY || answers == STOPS_FLICKERING) {
         return stop_queue();
     }
-    if ((*at(PX_CI) & 1u) == 0 || answers == IS_SILENT || answers == IS_ABSENT) {
+    if ((*word(PX(PX_CI)) & 1u) == 0 || answers == IS_SILENT || answers == IS_ABSENT) {
         return 0;
     }
     if (answers == FLICKERS) {
         answers = IS_SILENT;
-        *at(PX_SSTS) = 0;
+        *word(PX(PX_SSTS)) = 0;
         set_status(INT_PHY_READY);
         return 1;
     }
     if (answers == FAILS) {
         set_status(INT_ERRORS);
     } else {
-        *at(PX_CI) &= ~1u;
+        *word(PX(PX_CI)) &= ~1u;
         set_status(INT_COMMAND_DONE);
     }
     return answers != ANSWERS_QUIETLY;
@@ -220,10 +234,10 @@ static void run(const uint32_t *from)
 
     memset((void *)REGISTERS_ADDRESS, 0, 4096);
     write32(HBA_CAP, CAP_QUEUED | CAP_SLOTS_MASK << CAP_SLOTS_SHIFT);
-    write32(HBA_PI, PORT_BIT);
-    write32(PX_SIG, SIG_DISK);
-    write32(PX_SSTS, DETECT_PRESENT);
-    set_status(0);
+    write32(HBA_PI, 1u << PORT);
+    *word(PX(PX_SIG)) = SIG_DISK;
+    *word(PX(PX_SSTS)) = DETECT_PRESENT;
+    interrupts = 0;
     memset(area, 0, sizeof area);
     ((uint16_t *)(area + ANSWER_AT))[ID_SATA] = ID_SATA_QUEUED;
     ((uint16_t *)(area + ANSWER_AT))[ID_COMMANDS] = ID_COMMANDS_LONG;
@@ -274,7 +288,7 @@ static void test_flush(void)
 {
     RUN(IS_SILENT, SATA_FLUSH, SATA_READ, ANSWERS);
     CHECK_EMITTED(SATA_FLUSH_OK);
-    CHECK(issued == 1u << 3 && waiting == 0 && read32(PX_SACT) == 1u << 3 && now == 0);
+    CHECK(issued == 1u << 3 && waiting == 0 && read32(PX(PX_SACT)) == 1u << 3 && now == 0);
 }
 
 /* The deadline is a time. Until then the command is not issued, and no other answer may pass for the one that is missing; not either
@@ -283,7 +297,7 @@ static void test_silent_disk(void)
 {
     RUN(IS_SILENT, SATA_FLUSH, SATA_READ);
     CHECK_EMITTED(SATA_FLUSH_FAIL, SATA_FROZEN);
-    CHECK(now == 30 * SECOND && issued == 0 && waiting == 1u << 3 && read32(PX_SACT) == 0);
+    CHECK(now == 30 * SECOND && issued == 0 && waiting == 1u << 3 && read32(PX(PX_SACT)) == 0);
     RUN(FLICKERS, SATA_FLUSH);
     CHECK_EMITTED(SATA_FLUSH_FAIL, SATA_FROZEN);
     CHECK(now == 0 && port == FROZEN);
@@ -304,7 +318,7 @@ static void test_error(void)
 {
     RUN(FAILS, SATA_FLUSH, SATA_READ);
     CHECK_EMITTED(SATA_FLUSH_FAIL);
-    CHECK(now == 0 && issued == 1u << 3 && (read32(PX_CMD) & CMD_START) != 0);
+    CHECK(now == 0 && issued == 1u << 3 && (read32(PX(PX_CMD)) & CMD_START) != 0);
 }
 
 /* A command that is queued is completed before the cache is written, and if the disk does not, the cache is not. */
@@ -312,7 +326,7 @@ static void test_queue(void)
 {
     RUN(ANSWERS, SATA_READ, SATA_FLUSH);
     CHECK_EMITTED(SATA_FLUSH_FAIL);
-    CHECK(now == 30 * SECOND && issued == 1u << 3 && read32(PX_CI) == 1u << 3);
+    CHECK(now == 30 * SECOND && issued == 1u << 3 && read32(PX(PX_CI)) == 1u << 3);
     RUN(ANSWERS, SATA_READ, SATA_FLUSH, SATA_ABORT);
     CHECK_EMITTED(SATA_FROZEN, SATA_FLUSH_FAIL);
     CHECK(now == 0);
@@ -389,13 +403,29 @@ static void test_stop(void)
 {
     RUN(ANSWERS, SATA_READ, SATA_STOP);
     CHECK_EMITTED(SATA_FAILED, SATA_STOP_OK);
-    CHECK(now >= 30 * SECOND && now < 31 * SECOND && was_held && *at(PX_SCTL) == SCTL_RUN);
+    CHECK(now >= 30 * SECOND && now < 31 * SECOND && was_held && *word(PX(PX_SCTL)) == SCTL_RUN);
     RUN(ANSWERS, SATA_FLUSH, SATA_STOP);
     CHECK_EMITTED(SATA_FLUSH_OK, SATA_STOP_OK);
     CHECK(!was_held);
     RUN(ANSWERS, SATA_READ, SATA_STOP, PCI_UNPLUG);
     CHECK_EMITTED(SATA_FAILED, SATA_STOP_OK, PCI_UNPLUG_OK);
     CHECK(now == 0);
+}
+
+/* The description names a port that the adapter does not have, or none can. */
+static void test_no_port(uint64_t number)
+{
+    static const uint32_t probe[] = {PCI_PROBE, END};
+
+    RUN(ANSWERS, PCI_REMOVE);
+    named = number;
+    num_emitted = 0;
+    script = probe;
+    if (setjmp(is_over) == 0) {
+        driver();
+    }
+    CHECK_EMITTED(PCI_PROBE_FAIL);
+    named = PORT;
 }
 
 int main(void)
@@ -414,5 +444,8 @@ int main(void)
     test_bus();
     test_no_disk();
     test_stop();
+    test_no_port(PORT - 1u);
+    test_no_port(PORT + NUM_PORT);
+    test_no_port(PORT + (1ul << 32));
     return 0;
 }
