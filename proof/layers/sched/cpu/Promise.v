@@ -2,7 +2,7 @@
 
     [steady to X]: [to] runs on the CPU, and the others wait, so that it may ask for a decision or block. [promised to X]: besides, no ready
     thread has a higher priority than [to].
-    A thread that decides or blocks keeps this promise: whoever it hands the CPU to finds the CPU steady, and itself the first. *)
+    A thread that decides or blocks keeps this promise: the thread that it hands the CPU to finds the CPU steady, and itself the first. *)
 From Ashlar Require Export layers.sched.cpu.Accounts layers.sched.pick.Reachable.
 Local Opaque gmap_lookup gmap_partial_alter.
 

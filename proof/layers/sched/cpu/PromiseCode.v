@@ -122,11 +122,11 @@ Section code.
     split; [split; [by rewrite ECu|split]|].
     - destruct Hw as [H1 H2 H3 H4 _ H6 H7]. unfold kept_thread, threads_ours, released, level_of in *.
       split; unfold kept_thread, threads_ours, released, level_of; rewrite ?Eq, ?ER, ?EK; try done.
-      intros t [ns Ht]. apply H6. destruct Htaken as [(_ & Em & _)|(e & te & _ & _ & _ & Em & _)]; rewrite Em in Ht; [by exists ns|].
+      intros t [ns Ht]. apply H6. destruct Htaken as [(_ & Em & _)|(e & at_ & _ & _ & _ & Em & _)]; rewrite Em in Ht; [by exists ns|].
       exists ns. by apply lookup_delete_Some in Ht as [_ Ht].
     - unfold floor_sound. rewrite Eq, EK. destruct Hfloor as [[-> ->]|[-> ->]]; [done|]. split; [apply best_floor|done].
-    - intros t Ht ->. unfold was_due in *. destruct Htaken as [(E & _)|(e & te & He & _ & _ & Em & E)]; [unfold SCHED_RELEASE_BASE, NUM_THREAD, NONE in *; lia|].
-      destruct (cancels X e =? 1); [unfold SCHED_RELEASE_BASE, NUM_THREAD, NONE in *; lia|]. subst e. rewrite Eq, Em. split; [|apply lookup_delete]. apply (work_released _ _ _ _ Hw). by exists te.
+    - intros t Ht ->. unfold was_due in *. destruct Htaken as [(E & _)|(e & at_ & He & _ & _ & Em & E)]; [unfold SCHED_RELEASE_BASE, NUM_THREAD, NONE in *; lia|].
+      destruct (cancels X e =? 1); [unfold SCHED_RELEASE_BASE, NUM_THREAD, NONE in *; lia|]. subst e. rewrite Eq, Em. split; [|apply lookup_delete]. apply (work_released _ _ _ _ Hw). by exists at_.
   Qed.
   (** A thread that is not idle marks itself as blocked: it may hand the CPU over now. *)
   Theorem sched_prepare_block_waits X : steady self X -> NUM_CPU <= self -> serves "sched_prepare_block" [self] X (fun _ Y => waiting Y /\ word Y "arch_current" = self).
