@@ -2,8 +2,8 @@
 
     They are about the C of the layers [sched], [thread] and [queue], as generated from the files that the kernel is built from. Threads serve
     the timer's interrupt and the beginnings of periods that it returns, yield, let the scheduler decide who runs, and block, in any order
-    that their client likes. What is not in
-    them: threads that end, that wait for other CPUs, or whose time is lent; and the locks and memory that [Main] is about. *)
+    that their client likes. What is not in them: threads that end, that are woken from other CPUs, or whose time is lent; and the locks and
+    memory that [Main] is about. *)
 From Ashlar Require Export layers.sched.threads.ClientThreads layers.sched.cpu.PromiseRelease.
 From Ashlar Require Import layers.pagemap.Code.
 Local Opaque gmap_lookup gmap_partial_alter.
@@ -146,8 +146,8 @@ Section scheduler.
   (** * 4. No lost wake-up
 
       A thread that is woken is not lost: it is kept, to run next, or waits in the ready queue of its priority, or, if its time is spent,
-      for its next period; and so does a thread that was kept before. The running thread goes on, and a decision is requested if the woken
-      one is more important.
+      for its next period; and so does a thread that was kept before. The running thread goes on, and while a thread is kept a decision is
+      pending.
 
       This is about [sched_ready] of a thread of the same CPU, in any state in which a thread runs. *)
   Theorem no_lost_wake_up c self t Y : (c < ncpu)%nat -> steady c (thread_of c) self Y -> sleeps t Y ->

@@ -39,8 +39,6 @@ Section accounts.
     same_queues : queues Y = queues X; same_timeouts : timeouts Y = timeouts X; same_running : word Y "running" = word X "running";
     same_kept : word Y "kept" = word X "kept"; same_current : word Y "arch_current" = word X "arch_current";
     same_floor : word Y "arch_floor" = word X "arch_floor"; same_mark : word Y "arch_need_resched" = word X "arch_need_resched" }.
-  Lemma place_same X : same_place X X.
-  Proof using. done. Qed.
   Lemma place_trans X Y Z : same_place X Y -> same_place Y Z -> same_place X Z.
   Proof using. intros [] []. split; congruence. Qed.
 

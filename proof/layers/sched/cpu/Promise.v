@@ -16,8 +16,9 @@ Section steady.
   (** Only of parked threads the release is still to come. *)
   Definition released (X : cpu_state) : Prop := forall t, is_Some (timeouts X !! (SCHED_RELEASE_BASE + t)) ->
     exists r, ready_threads (queues X) !! t = Some r /\ ready_state r = thread_is_parked.
+  (** The threads that the CPU's scheduler knows are the CPU's own. *)
   Definition threads_ours (X : cpu_state) : Prop := forall t, is_Some (ready_threads (queues X) !! t) -> ours t.
-  (** [to] is at work: it runs, and is known to. A kept thread is at least as important. *)
+  (** [to] is at work: it alone runs, and the CPU's field [running] holds its level. A kept thread is at least as important. *)
   Record at_work (to : Z) (X : cpu_state) : Prop := {
     work_ok : sched_ok cpu (Some to) (queues X);
     work_owns : sched_owns cpu (queues X);
@@ -31,6 +32,7 @@ Section steady.
   Definition floor_sound (X : cpu_state) : Prop := ready_best (queues X) cpu <= word X "arch_floor" /\
     (word X "kept" <> NONE -> word X "arch_floor" = ARCH_FLOOR_NONE /\ word X "arch_need_resched" <> 0).
   Definition steady (to : Z) (X : cpu_state) : Prop := word X "arch_current" = to /\ at_work to X /\ floor_sound X.
+  (** No ready thread has a higher priority than [to], and none is kept. *)
   Definition first (to : Z) (X : cpu_state) : Prop := ready_best (queues X) cpu <= level_of to X /\ word X "kept" = NONE.
   Definition promised (to : Z) (X : cpu_state) : Prop := steady to X /\ first to X.
   (** No thread runs: the next is to be chosen. *)
