@@ -33,16 +33,19 @@
 #define STORM 320u
 #define ADDITIONS 100000u
 #define TIMES 100u
+#define EXITS 20000u
 #define POWER_OFF_PORT 0x604u
 #define POWER_OFF 0x3400u
 
 /* What the first CPU wants of the second. */
-enum task { NOTHING, ADD, SEND, TELL_TIME, GO_WIDE, LOOP_DEAF, HALT_DEAF, FAULT };
+enum task { NOTHING, ADD, SEND, TELL_TIME, LOAD_STATE, GO_WIDE, LOOP_DEAF, HALT_DEAF, FAULT };
 
 static volatile uint32_t task, done;
 static volatile uint32_t pings[2], pongs[2], storms[2], nmis, faults;
 static volatile uint64_t sum, times;
 static volatile uint32_t is_wide[2];
+static volatile uint32_t is_loading; /* 1: the second CPU is to go on loading x87 state */
+static uint8_t vector_state[512] __attribute__((aligned(16)));
 static uint32_t step;
 
 static uint64_t tsc(void)
@@ -169,6 +172,15 @@ static void tell_time(uint32_t parity)
     }
 }
 
+/* As context switches do. An emulator may change another CPU's flags then. */
+static void load_state(void)
+{
+    __asm__ volatile("fxsave %0" : "=m"(vector_state));
+    while (is_loading != 0) {
+        __asm__ volatile("fxrstor %0" : : "m"(vector_state));
+    }
+}
+
 /* Without interrupts: one that came in between would be ended in the old mode, and never end. */
 static void go_wide(void)
 {
@@ -197,6 +209,8 @@ static void second(void)
             storm(0);
         } else if (now == TELL_TIME) {
             tell_time(1);
+        } else if (now == LOAD_STATE) {
+            load_state();
         } else if (now == GO_WIDE) {
             go_wide();
         } else if (now == LOOP_DEAF) {
@@ -269,6 +283,15 @@ static void exchange(void)
     tell_time(0);
     await_second();
     say_step("the time is one");
+    is_loading = 1;
+    let_second(LOAD_STATE);
+    for (uint32_t i = 0; i < EXITS; i++) {
+        uint32_t a = 0, b, c = 0, d;
+        __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+    }
+    is_loading = 0;
+    await_second();
+    say_step("exits come and go while the other CPU loads x87 state");
 }
 
 static void misbehave(void)

@@ -13,7 +13,7 @@ use system::{DiskImage, System};
 /// What can be different from one run to the next.
 #[derive(Debug, Clone, Default)]
 pub struct MachineOptions {
-    /// CPUs; otherwise as many as the system needs.
+    /// CPUs that the kernel has; otherwise as many as the system needs.
     pub cpus: Option<u32>,
     /// MiB of memory; otherwise what the machine's description says.
     pub memory: Option<u64>,
@@ -64,6 +64,15 @@ impl MachineOptions {
         }
     }
 
+    /// As many as the kernel has, and one more where guests share several that QEMU emulates in threads: such a machine's first CPU
+    /// cannot run guests beside others, and the kernel leaves it out (kernel/arch/x86_64/guest/svm_tcg.c).
+    fn emulated_cpus(&self, built: &Built) -> u32 {
+        let cpus = self.cpus.unwrap_or(built.system.cpus);
+        let arguments = built.system.emulator.iter().flat_map(|emulator| &emulator.arguments);
+        let in_threads = !self.icount && arguments.into_iter().any(|argument| argument == "tcg,thread=multi");
+        cpus + u32::from(in_threads && cpus > 1 && !built.resolved.vms.is_empty())
+    }
+
     /// The emulator's command line for `built`.
     pub fn command_line(&self, built: &Built) -> Result<CommandLine, Failure> {
         let system = &built.system;
@@ -80,7 +89,7 @@ impl MachineOptions {
             image: &built.image,
             disk: &disk,
             disc: &disc(built),
-            cpus: self.cpus.unwrap_or(system.cpus),
+            cpus: self.emulated_cpus(built),
             memory_mib: self.memory.unwrap_or(system.machine_memory >> 20),
         };
         let mut command = CommandLine::from_template(emulator, &settings);

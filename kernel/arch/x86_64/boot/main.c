@@ -6,6 +6,7 @@
 #include "clock/clock.h"
 #include "cpu/cpu.h"
 #include "boot/info.h"
+#include "guest/svm.h"
 #include "iommu/iommu_units.h"
 #include "interrupt/ioapic.h"
 #include "memory/kernel_map.h"
@@ -73,6 +74,20 @@ static void start_iommu(void)
                iommu_replaces() ? ", interrupts are remapped" : "");
 }
 
+/* Where it returns, it does so on the CPU that is the first one from here on. */
+static void choose_first(void)
+{
+    if (svm_tcg_first_unfit() == 0 || platform.cpu_count == 1 || table_count(BOOT_VMS) == 0) {
+        return;
+    }
+    if (platform.cpu_count > table_count(BOOT_CPUS)) {
+        smp_leave_first();
+        return;
+    }
+    boot_print("boot: guests on the first of several emulated processors can fail; use -smp %u, then it is left out\n",
+               table_count(BOOT_CPUS) + 1);
+}
+
 /* loader: LOADER_*; information: physical address of the loader's structure. Does not return. */
 void boot_main(uint32_t loader, uint64_t information)
 {
@@ -95,6 +110,7 @@ void boot_main(uint32_t loader, uint64_t information)
     keyboard_port_init();
     start_clock();
     table_verify();
+    choose_first();
     keep_devices_reach();
     start_iommu();
     smp_start();

@@ -14,7 +14,7 @@
 #define IOMMU_AMD 2u   /* AMD-Vi, IVRS table */
 
 struct platform {
-    uint32_t cpu_count;   /* usable processors, at most NUM_CPU; the first is the boot processor */
+    uint32_t cpu_count;   /* usable processors, at most NUM_CPU; the first is the one that starts the kernel */
     uint32_t cpu_ignored; /* processors beyond NUM_CPU */
     uint32_t apic_id[NUM_CPU];
     uint64_t local_apic;

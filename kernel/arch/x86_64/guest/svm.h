@@ -82,6 +82,10 @@ void svm_tcg_init(void);
 void svm_tcg_task(uint32_t vm);         /* the task register of the control block has been written */
 void svm_tcg_before_entry(uint32_t vm); /* requires interrupts off */
 void svm_tcg_after_exit(void);
+/* 1 if the boot processor must not run guests beside other processors, else 0. Requires: svm_tcg_init() */
+uint32_t svm_tcg_first_unfit(void);
+/* Sets *stopped to 1 when this CPU can no longer be woken by anything; does not return. Requires: svm_tcg_first_unfit() */
+_Noreturn void svm_tcg_stop(uint32_t *stopped);
 
 /* ---- svm_long_mode.c ---- */
 uint32_t svm_long_mode_enterable(uint32_t vm);             /* 0: the exit would crash the host */

@@ -14,6 +14,11 @@
  * from another ring to ring 0 outside 64-bit mode, and cannot use its I/O bitmap. On processors it names a busy one, always;
  * so it is made one that is available.
  *
+ * When a processor loads x87 state (FXRSTOR, XRSTOR, FLDENV), the emulator clears a bit among the flags of the first one,
+ * whichever does it, without a lock. So it can undo what the first one did to its flags just then: whether its addresses
+ * are a guest's, and whether it takes interrupts. A guest there ends or goes on with the host's state, or the processor
+ * never wakes again. So where guests share an emulated machine of several processors its first is left out.
+ *
  * At an exit the emulator changes the processor's list of requests without its lock, and can lose the request to
  * check the local APIC, where an interrupt then stays pending unnoticed. Writing the task priority, unchanged, makes
  * it check again. */
@@ -67,4 +72,23 @@ void svm_tcg_after_exit(void)
     if (svm_on_tcg) {
         write_cr8(0);
     }
+}
+
+uint32_t svm_tcg_first_unfit(void)
+{
+    return svm_on_tcg;
+}
+
+void svm_tcg_stop(uint32_t *stopped)
+{
+    /* Without the global flag not even an NMI is taken, which would find another CPU's stack. */
+    __asm__ volatile("cli\n\t"
+                     "clgi\n\t"
+                     "movl $1, %0\n"
+                     "1:\thlt\n\t"
+                     "jmp 1b"
+                     : "=m"(*stopped)
+                     :
+                     : "memory");
+    __builtin_unreachable();
 }

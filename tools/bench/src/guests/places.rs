@@ -36,7 +36,7 @@ pub fn bare(name: &'static str, project: &Project, one: &Built, cpus: u32) -> Re
     let files = files(project);
     let bare = Built { kernel: files[KERNEL].clone(), image: files[RAMDISK].clone(), ..one.clone() };
     let machine = MachineOptions { cpus: Some(cpus), memory: Some(memory >> 20), ..MachineOptions::default() };
-    let command = machine.command_line(&bare)?.with(["-append", &cmdline]);
+    let command = machine.command_line(&bare)?.setting("-smp", &cpus.to_string()).with(["-append", &cmdline]);
     Ok(Place { name, command, consoles: vec![0], kvm: None })
 }
 
