@@ -50,4 +50,4 @@ mod syntax;
 mod term;
 
 pub use report::{schema, BinaryResult, FunctionResult, MutantCounts, Share, Validation, TRUSTED};
-pub use run::{validate, Error, Options};
+pub use run::{validate, Error, Options, SecondSolver};

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use validation::mutants;
-use validation::{validate, FunctionResult, MutantCounts, Options, Validation, TRUSTED};
+use validation::{validate, FunctionResult, MutantCounts, Options, SecondSolver, Validation, TRUSTED};
 
 #[derive(Debug, Parser)]
 #[command(name = "validate", about = "Validates the kernel's machine code against the terms that the proofs are about")]
@@ -35,6 +35,9 @@ struct Cli {
     /// Write the list of validated functions anew.
     #[arg(long)]
     write: bool,
+    /// A python with the second solver; without it z3 is believed alone.
+    #[arg(long, value_name = "PROGRAM")]
+    second: Option<PathBuf>,
     /// Print the schema of the JSON that it prints.
     #[arg(long)]
     schema: bool,
@@ -71,9 +74,19 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 fn run(cli: &Cli) -> Result<usize, String> {
     let path = cli.image.clone().unwrap_or_else(|| cli.root.join("build/kernel/x86_64-ticket/ashlar.elf"));
     let image = read(&path)?;
+    let kept = (!cli.anew).then(|| cli.root.join("build/validation"));
+    if let Some(folder) = &kept {
+        std::fs::create_dir_all(folder).map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
+    }
+    let second = cli.second.clone().map(|program| SecondSolver {
+        program,
+        script: cli.root.join("tools/validation/solver/answer.py"),
+        kept: kept.as_ref().map(|folder| folder.join("second-solver.txt")),
+    });
     let options = Options {
         kernel: cli.root.join("kernel"),
-        kept: (!cli.anew).then(|| cli.root.join("build/validation")),
+        kept,
+        second,
         functions: cli.functions.clone(),
         limit: cli.limit,
         threads: cli.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
@@ -125,7 +138,7 @@ fn mutate(
         let verdict = if survives { "survived" } else { "refused" };
         eprintln!("[{}/{total}] {}: {}: {verdict}", at + 1, mutant.function, mutant.change);
     };
-    mutants::campaign(&options.kernel, image, &sample, options.limit, &step).map_err(failed)
+    mutants::campaign(&options.kernel, image, &sample, options.limit, options.threads, &step).map_err(failed)
 }
 
 /// Functions with a theorem, in the build with ticket locks.

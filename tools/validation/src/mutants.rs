@@ -1,7 +1,10 @@
 //! Mutants of machine code: one instruction of a validated function is changed, and the function must be refused.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
 
+use wcet_binary::lift::il::{Binary, Expression, Instruction, Op, Operand, Value};
 use wcet_binary::load::Program as Loaded;
 
 use crate::image::Image;
@@ -81,12 +84,35 @@ fn changes(bytes: &[u8], mnemonic: &str, random: &mut Random) -> Vec<(Vec<u8>, &
     out
 }
 
-/// So many mutants of the functions, spread over them.
+/// What the instruction does, with what is known of constants computed: the upper bits of a shift's distance are gone.
+fn effect(instruction: &Instruction) -> Vec<Op> {
+    let folded = |op: &Op| match op {
+        Op::Set { to, from: Expression::Binary(Binary::And, a, b) } => match (a.operand, b.operand) {
+            (Operand::Constant(x), Operand::Constant(y)) => {
+                Op::Set { to: *to, from: Expression::Copy(Value { operand: Operand::Constant(x & y), ..*a }) }
+            }
+            _ => op.clone(),
+        },
+        _ => op.clone(),
+    };
+    instruction.ops.iter().map(folded).collect()
+}
+
+/// Whether a mutant only spells its instruction in another way.
+fn is_same(image: &[u8], mutant: &Mutant, before: &Instruction) -> bool {
+    let Some(loaded) = changed(image, mutant).and_then(|bytes| parse(&bytes).ok()) else { return false };
+    let Ok(listing) = Image::new(&loaded) else { return false };
+    listing.instruction(mutant.address).is_ok_and(|now| {
+        now.bytes.len() == before.bytes.len() && now.flow == before.flow && effect(&now) == effect(before)
+    })
+}
+
+/// So many mutants of the functions, spread over them, and none that only spells an instruction in another way.
 pub fn sample(image: &[u8], functions: &[String], count: usize, seed: u64) -> Result<Vec<Mutant>, Error> {
     let loaded = parse(image)?;
     let listing = Image::new(&loaded).map_err(Error::Image)?;
     let mut random = Random(seed);
-    let mut mutants = Vec::new();
+    let mut all = Vec::new();
     for name in functions {
         let Some(range) = listing.function(name) else { continue };
         for instruction in listing.instructions(range).map_err(Error::Image)? {
@@ -95,15 +121,16 @@ pub fn sample(image: &[u8], functions: &[String], count: usize, seed: u64) -> Re
             }
             for (bytes, change) in changes(&instruction.bytes, &instruction.mnemonic, &mut random) {
                 let change = format!("{}: {change}", listing.text(&instruction));
-                mutants.push(Mutant { function: name.clone(), address: instruction.address, bytes, change });
+                let mutant = Mutant { function: name.clone(), address: instruction.address, bytes, change };
+                all.push((mutant, instruction.clone()));
             }
         }
     }
-    for at in (1..mutants.len()).rev() {
-        mutants.swap(at, random.below(at + 1));
+    for at in (1..all.len()).rev() {
+        all.swap(at, random.below(at + 1));
     }
-    mutants.truncate(count);
-    Ok(mutants)
+    let changes = all.into_iter().filter(|(mutant, before)| !is_same(image, mutant, before));
+    Ok(changes.map(|(mutant, _)| mutant).take(count).collect())
 }
 
 fn parse(image: &[u8]) -> Result<Loaded, Error> {
@@ -111,30 +138,48 @@ fn parse(image: &[u8]) -> Result<Loaded, Error> {
         .map_err(|errors| Error::Image(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
 }
 
-/// Validates each mutant's function; one that is validated has survived.
+/// Validates each mutant's function, several side by side; one that is validated has survived. `done` hears of each, with how
+/// many there were before it.
 pub fn campaign(
     kernel: &Path,
     image: &[u8],
     mutants: &[Mutant],
     limit: u64,
-    done: &dyn Fn(&Mutant, bool, usize),
+    threads: usize,
+    done: &(dyn Fn(&Mutant, bool, usize) + Sync),
 ) -> Result<MutantCounts, Error> {
     let program = Program::read(kernel)?;
-    let mut counts = MutantCounts::default();
-    for (at, mutant) in mutants.iter().enumerate() {
-        let Some(bytes) = changed(image, mutant) else { continue };
-        let loaded = parse(&bytes)?;
+    let next = AtomicUsize::new(0);
+    let counts: Mutex<(MutantCounts, usize)> = Mutex::default();
+    let survivor = |mutant: &Mutant| -> Result<Option<String>, Error> {
+        let loaded = parse(&changed(image, mutant).unwrap_or_default())?;
         let layout = Layout::new(&loaded, &program);
         let listing = Image::new(&loaded).map_err(Error::Image)?;
-        let Some(function) = program.functions.get(&mutant.function) else { continue };
-        let survives = validate_one(&program, &listing, &layout, function, limit).validated;
-        if survives {
-            let now = listing.describe(mutant.address);
-            counts.survived.push(format!("{}: {} became {now}", mutant.function, mutant.change));
-        } else {
-            counts.refused += 1;
+        let Some(function) = program.functions.get(&mutant.function) else {
+            return Err(Error::Unknown(mutant.function.clone()));
+        };
+        let survives = validate_one(&program, &listing, &layout, function, limit, None).validated;
+        let now = listing.describe(mutant.address);
+        Ok(survives.then(|| format!("{}: {} became {now}", mutant.function, mutant.change)))
+    };
+    let work = || -> Result<(), Error> {
+        while let Some(mutant) = mutants.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let survivor = survivor(mutant)?;
+            let Ok(mut counts) = counts.lock() else { break };
+            done(mutant, survivor.is_some(), counts.1);
+            counts.1 += 1;
+            counts.0.refused += usize::from(survivor.is_none());
+            counts.0.survived.extend(survivor);
         }
-        done(mutant, survives, at);
-    }
-    Ok(counts)
+        Ok(())
+    };
+    std::thread::scope(|scope| -> Result<(), Error> {
+        let start = || std::thread::Builder::new().stack_size(64 << 20).spawn_scoped(scope, work);
+        let workers: Vec<_> = (0..threads.max(1)).filter_map(|_| start().ok()).collect();
+        for worker in workers {
+            worker.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))?;
+        }
+        Ok(())
+    })?;
+    Ok(counts.into_inner().unwrap_or_default().0)
 }

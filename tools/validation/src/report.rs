@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// What is taken for granted where a function is said to be validated.
 pub const TRUSTED: [&str; 12] = [
     "the lifter's semantics of instructions: two decoders must agree on each one, and tests compare forms with an emulator",
-    "this checker, and the answers of the solver z3 that something cannot be",
+    "this checker, and the answers of the solvers that something cannot be: z3, and a second solver where the report says so",
     "the inlined forms of primitives of arch, and what those that are called change (tools/validation/src/primitives.rs); these do what arch.h says",
     "what start-up leaves of the clock's base and factor and of processors' numbers does not change afterwards",
     "the bodies of arch and start, assembly included: entry, exit, context switch, guest entry",
@@ -29,6 +29,8 @@ pub struct BinaryResult {
     /// Objects of the C without a place in the image, and why.
     pub objects: Vec<MissingObject>,
     pub share: Share,
+    /// The second solver and its version, if there is one here.
+    pub second_solver: Option<String>,
     /// Mutants of the machine code, if they were asked for.
     pub mutants: Option<MutantCounts>,
     pub trusted: Vec<String>,
@@ -66,6 +68,12 @@ pub struct FunctionResult {
     #[serde(default)]
     pub unreachable: usize,
     pub queries: u64,
+    /// Answers that something cannot be, on which the verdict rests.
+    #[serde(default)]
+    pub answers: usize,
+    /// The second solver has given each of these answers too.
+    #[serde(default)]
+    pub confirmed: bool,
     pub seconds: f64,
     /// What it is validated for, where that is not all arguments; calls of it in functions that are validated keep to it.
     #[serde(default)]
@@ -98,6 +106,8 @@ pub struct Validation {
     pub inlined: Vec<String>,
     pub objects: Vec<(String, String)>,
     pub share: Share,
+    /// The second solver, if it was asked.
+    pub second: Option<String>,
     pub seconds: f64,
 }
 
@@ -124,6 +134,7 @@ impl Validation {
             inlined: self.inlined.clone(),
             objects: objects.collect(),
             share: self.share,
+            second_solver: self.second.clone(),
             mutants,
             trusted: TRUSTED.iter().map(ToString::to_string).collect(),
             seconds: self.seconds,
@@ -140,7 +151,15 @@ impl Validation {
         let both = certified.iter().filter(|one| one.validated).count();
         let Share { instructions, validated } = self.share;
         let percent = (validated * 1000).checked_div(instructions).unwrap_or(0);
+        let rests = |one: &&FunctionResult| one.validated;
+        let answers: usize = self.functions.iter().filter(rests).map(|one| one.answers).sum();
+        let said_twice: usize =
+            self.functions.iter().filter(rests).filter(|one| one.confirmed).map(|one| one.answers).sum();
+        let second = self.second.as_deref().map_or("no second solver".to_string(), |second| {
+            format!("{said_twice} of {answers} answers of z3 that something cannot be are those of {second} too")
+        });
         vec![
+            second,
             format!("{} of {} functions validated in {} s", self.validated(), self.functions.len(), self.seconds),
             format!("{both} of {} certified functions that have a copy of their own", certified.len()),
             format!("{validated} of {instructions} instructions of the layers' C, {}.{} %", percent / 10, percent % 10),

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use smt::{Second, SmtError};
 use wcet_binary::load::Program as Loaded;
 
 use crate::engine::{Engine, LoopMode};
@@ -29,6 +30,22 @@ pub struct Options {
     /// each of its instructions.
     pub limit: u64,
     pub threads: usize,
+    /// The second solver; without it the verdicts rest on z3 alone.
+    pub second: Option<SecondSolver>,
+}
+
+/// The program of the second solver, its script, and the file in which its answers are kept.
+#[derive(Debug, Clone)]
+pub struct SecondSolver {
+    pub program: PathBuf,
+    pub script: PathBuf,
+    pub kept: Option<PathBuf>,
+}
+
+impl SecondSolver {
+    fn start(&self) -> Result<Second, SmtError> {
+        Second::start(&self.program, &[&self.script], self.kept.as_deref())
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +56,8 @@ pub enum Error {
     Image(String),
     #[error("the layers have no function {0}")]
     Unknown(String),
+    #[error(transparent)]
+    Solver(#[from] SmtError),
 }
 
 /// Whether a validation was stopped for lack of questions or of answers, not by what it found.
@@ -62,6 +81,8 @@ pub fn validate(
         return Err(Error::Unknown(unknown.clone()));
     }
     let listing = Image::new(&loaded).map_err(Error::Image)?;
+    let second = options.second.as_ref().map(SecondSolver::start).transpose()?;
+    let second = second.map(|one| one.version().to_string());
     let chosen: Vec<&Arc<Function>> = program
         .functions
         .values()
@@ -76,12 +97,18 @@ pub fn validate(
         for _ in 0..options.threads.clamp(1, present.len().max(1)) {
             let work = || {
                 let Ok(image) = Image::new(&loaded) else { return };
+                let mut second = options.second.as_ref().and_then(|one| one.start().ok());
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(function) = present.get(at) else { return };
                     let known = kept.lock().ok().and_then(|kept| kept.get(&function.name, options.limit));
+                    let known = known.filter(|one| one.confirmed || !one.validated || options.second.is_none());
                     let one = known.unwrap_or_else(|| {
-                        let one = validate_one(&program, &image, &layout, function, options.limit);
+                        let mut one = validate_one(&program, &image, &layout, function, options.limit, second.as_mut());
+                        if one.validated && options.second.is_some() && !one.confirmed {
+                            one.validated = false;
+                            one.reasons.push("the second solver has ended".to_string());
+                        }
                         if let Ok(mut kept) = kept.lock() {
                             kept.put(&one, one.reasons.iter().any(|why| is_undecided(why)).then_some(options.limit));
                         }
@@ -106,7 +133,7 @@ pub fn validate(
     let inlined = absent.iter().map(|function| function.name.clone()).collect();
     let objects = layout.problems;
     let seconds = (begin.elapsed().as_secs_f64() * 10.0).round() / 10.0;
-    Ok(Validation { functions, inlined, objects, share, seconds })
+    Ok(Validation { functions, inlined, objects, share, second, seconds })
 }
 
 /// Instructions of the image that come from the layers' C, and how many of them were validated.
@@ -159,13 +186,15 @@ fn modes(has_loop: bool, is_large: bool) -> Vec<(LoopMode, bool)> {
     }
 }
 
-/// One function, with its loops treated in one way after the other until one succeeds.
+/// One function, with its loops treated in one way after the other until one succeeds. The second solver, if there is one,
+/// must then give the answers on which that rests too.
 pub fn validate_one(
     program: &Program,
     image: &Image<'_>,
     layout: &Layout,
     function: &Arc<Function>,
     limit: u64,
+    second: Option<&mut Second>,
 ) -> FunctionResult {
     let begin = Instant::now();
     let mut engine = Engine::new(program, image, layout, Arc::clone(function));
@@ -212,6 +241,13 @@ pub fn validate_one(
             result.reasons.push(format!("no execution of the term reaches {place}"));
         }
     }
+    if let Some(second) = second.filter(|_| result.reasons.is_empty()) {
+        match engine.solver.confirm(second) {
+            Ok(()) => result.confirmed = true,
+            Err(trouble) => result.reasons.push(trouble.to_string()),
+        }
+    }
+    result.answers = engine.solver.answers();
     result.validated = result.reasons.is_empty();
     result.requires = crate::requirements::of(&function.name).map(|one| one.text()).collect();
     result.calls = engine.called.iter().cloned().collect();

@@ -1,9 +1,9 @@
-//! Questions to the solver, with what has been answered before.
+//! Questions to the solver, with what has been answered before; and to the second one, which must agree.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use smt::{Answer, Options, Session, SmtError};
+use smt::{Answer, Options, Second, Session, SmtError};
 
 use crate::term::evaluate::Model;
 use crate::term::print::{question, Question};
@@ -21,6 +21,12 @@ pub enum Trouble {
     Spent,
     #[error("the solver has no answer to a question")]
     Unknown,
+    #[error("the second solver has no answer to a question that z3 has decided")]
+    SecondUnknown,
+    #[error(
+        "the solvers disagree: z3 says that something cannot be, the second solver that it can; the question:\n{0}"
+    )]
+    Disagreement(String),
     #[error("{0}")]
     Solver(String),
 }
@@ -48,13 +54,15 @@ pub struct Solver {
     /// How many questions a function may take: a limit that is the same on every machine.
     most: u64,
     pub queries: u64,
+    /// What cannot be, as z3 says: the verdict on a function rests on it.
+    never: Vec<Vec<Term>>,
 }
 
 impl Solver {
     pub fn new() -> Solver {
         let longest = Duration::from_secs(20);
         let options = Options { logic: "QF_AUFBV", steps: STEPS, longest, ..Options::default() };
-        Solver { session: None, spare: None, options, known: HashMap::new(), most: 0, queries: 0 }
+        Solver { session: None, spare: None, options, known: HashMap::new(), most: 0, queries: 0, never: Vec::new() }
     }
 
     /// Forgets what belongs to another function.
@@ -62,6 +70,7 @@ impl Solver {
         self.known.clear();
         self.most = most;
         self.queries = 0;
+        self.never.clear();
     }
 
     pub fn is_spent(&self) -> bool {
@@ -82,8 +91,29 @@ impl Solver {
             return Err(Trouble::Spent);
         }
         let outcome = self.solve(&key)?;
+        if matches!(outcome, Outcome::Never) {
+            self.never.push(key.clone());
+        }
         self.known.insert(key, outcome.clone());
         Ok(outcome)
+    }
+
+    /// How often z3 has said since the restart that something cannot be.
+    pub fn answers(&self) -> usize {
+        self.never.len()
+    }
+
+    /// Asks the second solver about everything of which z3 has said since the restart that it cannot be.
+    pub fn confirm(&self, second: &mut Second) -> Result<(), Trouble> {
+        for conditions in &self.never {
+            let asked = question(conditions);
+            match second.check(&asked.text)? {
+                Answer::Unsat => {}
+                Answer::Sat => return Err(Trouble::Disagreement(asked.text)),
+                Answer::Unknown => return Err(Trouble::SecondUnknown),
+            }
+        }
+        Ok(())
     }
 
     fn solve(&mut self, conditions: &[Term]) -> Result<Outcome, Trouble> {

@@ -2,16 +2,27 @@
 
 use crate::cli::ProveOptions;
 use builder::on_demand::VALIDATOR;
-use builder::{build_kernel, KernelOptions};
+use builder::{build_kernel, packages, KernelOptions};
 use output::{Failure, Output};
 use project::Project;
 use prove::Sample;
-use std::process::Command;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 pub fn prove_binary(options: &ProveOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let tool = VALIDATOR.ready(project, output)?;
     let mut command = Command::new(&tool);
     command.arg("--root").arg(project.root()).args(["--limit", &options.limit.to_string()]);
+    match second_solver(project, output) {
+        Ok(python) => {
+            command.arg("--second").arg(python);
+        }
+        // The report says how many answers two solvers have given.
+        Err(Failure::Unable { message, remedy }) => {
+            output.note(&format!("z3 is believed alone: {message}; {remedy}"));
+        }
+        Err(failure) => return Err(failure),
+    }
     match &options.image {
         Some(image) => {
             command.arg("--image").arg(image);
@@ -42,4 +53,28 @@ pub fn prove_binary(options: &ProveOptions, project: &Project, output: &Output) 
         Some(1) => Err(Failure::Passed(1)),
         _ => Err(Failure::unable("the validator could not run; it says why above", "ashlar doctor")),
     }
+}
+
+/// A python in an environment of its own that has the solver bitwuzla, which is installed there if it is missing.
+fn second_solver(project: &Project, output: &Output) -> Result<PathBuf, Failure> {
+    let folder = project.build().join("bitwuzla");
+    let python = folder.join("bin/python3");
+    let list = project.root().join("tools/validation/solver/requirements.txt");
+    let run = |command: &mut Command| match command.stdin(Stdio::null()).stdout(Stdio::null()).output() {
+        Ok(ran) if ran.status.success() => Ok(()),
+        Ok(ran) => Err(String::from_utf8_lossy(&ran.stderr).trim().lines().last().unwrap_or_default().to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    let pip = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r"];
+    packages::need(&["python3-venv", "cvc5"].map(String::from), output)?;
+    if run(Command::new(&python).args(["-c", "import bitwuzla"])).is_ok() {
+        return Ok(python);
+    }
+    output.note("installing the solver bitwuzla, once");
+    let made = run(Command::new("/usr/bin/python3").args(["-m", "venv"]).arg(&folder));
+    made.and_then(|()| run(Command::new(&python).args(pip).arg(&list))).map_err(|said| {
+        let remedy = format!("try by hand: {} -m pip install --require-hashes -r {}", python.display(), list.display());
+        Failure::unable(format!("the second solver, bitwuzla, could not be installed: {said}"), remedy)
+    })?;
+    Ok(python)
 }

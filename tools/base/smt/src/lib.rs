@@ -9,16 +9,20 @@
 //! Answers can be kept in a file, for programs that ask the same again ([`keep_answers`]): the solver then first hears of a session
 //! at its first question without an answer, all that was said before included.
 //!
+//! [`Second`] is another solver, which is asked what z3 has answered already.
+//!
 //! The process ends with the session, and with the thread that started it: a session does not outlive that thread.
 
 mod answers;
 mod process;
+mod second;
 
 use std::time::{Duration, Instant};
 
 use answers::Conversation;
 pub use answers::{keep_answers, questions, Questions};
 use process::{Line, Process};
+pub use second::Second;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SmtError {
@@ -26,6 +30,8 @@ pub enum SmtError {
     Start(#[source] std::io::Error),
     #[error("the solver ended before its first answer; its memory may have been too small")]
     Ended,
+    #[error("the second solver `{0}` cannot be started ({1}); remove build/bitwuzla, and it is installed again")]
+    StartSecond(String, #[source] std::io::Error),
     #[error("the solver refused a command: {0}")]
     Refused(String),
     #[error("the solver answers `{now}` where its answer was kept as `{before}`; delete the file of kept answers")]
@@ -79,7 +85,7 @@ pub struct Session {
 
 impl Session {
     pub fn start(options: &Options) -> Result<Session, SmtError> {
-        let process = Process::start(options.memory).map_err(SmtError::Start)?;
+        let process = Process::z3(options.memory).map_err(SmtError::Start)?;
         let (longest, steps) = (options.longest, 0);
         let conversation = Conversation::start(options.memory);
         let mut session =

@@ -24,9 +24,13 @@ pub enum Line {
 }
 
 impl Process {
-    pub fn start(memory: Option<u32>) -> std::io::Result<Process> {
+    pub fn z3(memory: Option<u32>) -> std::io::Result<Process> {
         let mut command = Command::new("z3");
         command.args(["-in", "-smt2"]).args(memory.map(|size| format!("-memory:{size}")));
+        Process::start(command)
+    }
+
+    pub fn start(mut command: Command) -> std::io::Result<Process> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         // SAFETY: the closure runs between fork and exec and only makes one system call; it neither allocates nor locks.
         unsafe {

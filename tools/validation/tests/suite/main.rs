@@ -5,6 +5,7 @@ mod fused;
 mod joins;
 mod outlive;
 mod small;
+mod solvers;
 
 use std::path::Path;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use validation::{validate, FunctionResult, Options};
+use validation::{validate, FunctionResult, Options, SecondSolver};
 
 /// What the layer declares beside the function.
 const OBJECT: &str = "struct small {\n    uint32_t turn;\n};\n\nstatic struct small small[1];\n";
@@ -11,6 +11,18 @@ const DATA: &str = ".bss\n.balign 4\n.type small, @object\n.size small, 4\nsmall
 
 /// Validates `function`, of which `c` is the C and `code` the machine code. `test`: a name for the folder.
 pub fn validated(test: &str, function: &str, header: &str, c: &str, code: &str) -> FunctionResult {
+    validated_by(test, function, header, c, code, None)
+}
+
+/// The same with a shell script as the second solver.
+pub fn validated_by(
+    test: &str,
+    function: &str,
+    header: &str,
+    c: &str,
+    code: &str,
+    script: Option<&str>,
+) -> FunctionResult {
     let folder: PathBuf = std::env::temp_dir().join(format!("validation-{test}-{}", std::process::id()));
     let layer = folder.join("kernel/layers/small");
     std::fs::create_dir_all(&layer).unwrap();
@@ -19,6 +31,10 @@ pub fn validated(test: &str, function: &str, header: &str, c: &str, code: &str) 
     std::fs::write(layer.join("small.h"), guarded).unwrap();
     std::fs::write(layer.join("small.c"), format!("#include \"small.h\"\n\n{OBJECT}\n{c}")).unwrap();
     std::fs::write(folder.join("code.s"), format!(".intel_syntax noprefix\n.text\n{code}\n{DATA}")).unwrap();
+    let second = script.map(|script| {
+        std::fs::write(folder.join("second.sh"), script).unwrap();
+        SecondSolver { program: "/bin/sh".into(), script: folder.join("second.sh"), kept: None }
+    });
     let run = |program: &str, arguments: &[&str]| {
         let status = Command::new(program).args(arguments).current_dir(&folder).status().unwrap();
         assert!(status.success(), "{program} {arguments:?}");
@@ -32,6 +48,7 @@ pub fn validated(test: &str, function: &str, header: &str, c: &str, code: &str) 
         functions: vec![function.to_string()],
         limit: 2000,
         threads: 1,
+        second,
     };
     let found = validate(&image, &options, &|_, _, _| {}).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
