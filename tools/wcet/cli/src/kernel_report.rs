@@ -7,11 +7,10 @@ use wcet_paths::analysis::Code;
 use wcet_report::{Around, Assumption, Error, Evidence, Lock, Loop, Region, Report, Verdict};
 
 use crate::bound::root;
+use crate::promises::{self, PROVED as OF_FUNCTIONS};
 use crate::response_report::{response, response_loops};
 
-/// Theorems of functions, by their full names, and those of the whole with the axioms they rest on. Both are lists that
-/// `ashlar prove` compares with what Coq says.
-const OF_FUNCTIONS: &str = "proof/certified.toml";
+/// The theorems of the whole with the axioms they rest on; `ashlar prove` compares the list with what Coq says.
 const OF_THE_WHOLE: &str = "proof/assumptions.txt";
 /// Below a name in the second list: it rests on no axiom.
 const PROVED: &str = "Closed under the global context";
@@ -21,7 +20,9 @@ const NAMED: usize = 3;
 
 /// Fills a report in.
 pub(crate) fn fill(report: &mut Report, kernel: &Kernel<'_>, found: &Whole) {
-    report.regions = Some(regions(kernel, found));
+    let regions = regions(kernel, found);
+    report.kernel_functions = promises::functions(kernel, &regions);
+    report.regions = Some(regions);
     report.worst_response_cycles = found.response.as_ref().map(wcet_kernel::Response::cycles);
     report.wcet_cycles = report.worst_response_cycles;
     let clock = report.machine.clock_hz;

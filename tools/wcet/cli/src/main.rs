@@ -8,6 +8,7 @@ mod kernel;
 mod kernel_report;
 mod observe;
 mod page;
+mod promises;
 mod response_report;
 
 use std::process::ExitCode;

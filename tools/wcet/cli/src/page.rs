@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use wcet_report::{Evidence, Lock, Loop, Region, Report, ResponseLoop};
+use wcet_report::{Evidence, KernelFunction, Lock, Loop, Region, Report, ResponseLoop};
 
 /// How a loop's bound is known that rests on what a person says.
 const NOT_VALIDATED: &str = "stated, not validated";
@@ -22,6 +22,7 @@ pub fn page(report: &Report) -> Option<String> {
     locks(&mut out, report);
     entries(&mut out, regions);
     loops(&mut out, &report.loops);
+    functions(&mut out, report);
     rests_on(&mut out, report);
     Some(out)
 }
@@ -163,6 +164,24 @@ fn loops(out: &mut String, loops: &[Loop]) {
     let row = |one: &Loop| vec![format!("`{}`", one.function), bound(one), kind(one).to_string()];
     let _ = writeln!(out, "\n## Loops\n\nHow often the header executes for each entry of the loop, at most.\n");
     table(out, &["function", "at most", "how that is known"], &loops.iter().map(row).collect::<Vec<_>>());
+}
+
+fn functions(out: &mut String, report: &Report) {
+    let Some(functions) = &report.kernel_functions else { return };
+    let yes = |is: bool| if is { "yes" } else { "" }.to_string();
+    let row = |one: &KernelFunction| {
+        let bound = one.region_cycles.map(grouped).zip(one.region.as_ref());
+        let bound = bound.map_or_else(String::new, |(cycles, region)| format!("{cycles}, {region}"));
+        vec![format!("`{}`", one.function), yes(one.proved), yes(one.validated), bound]
+    };
+    let _ = writeln!(
+        out,
+        "\n## Functions\n\nAll functions that run behind start-up, those of `arch` and parts that the compiler has split off among them. Every\n\
+         region in which one runs has a bound; the last column has the largest of those on whose worst path it is. [Proved](theorems.md): a\n\
+         theorem says that its C meets its specification. [Validated](../explanation/binary.md): its machine code does what the C says.\n\
+         Functions that are inlined everywhere are not here.\n"
+    );
+    table(out, &["function", "proved", "validated", "region"], &functions.iter().map(row).collect::<Vec<_>>());
 }
 
 fn rests_on(out: &mut String, report: &Report) {

@@ -6,7 +6,7 @@ mod explanation;
 mod kernel;
 
 pub use explanation::{ExplainedAccess, ExplainedContext, Explanation};
-pub use kernel::{Around, Closed, ClosedProgram, Lock, Region, ResponseLoop, VectorResponse};
+pub use kernel::{Around, Closed, ClosedProgram, KernelFunction, Lock, Region, ResponseLoop, VectorResponse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +54,9 @@ pub struct Report {
     pub explanation: Option<Explanation>,
     /// Of a kernel: the non-preemptible regions, longest first; null for a program.
     pub regions: Option<Vec<Region>>,
+    /// Of a kernel whose source tree this is: its functions behind start-up, by name; else null.
+    #[serde(default)]
+    pub kernel_functions: Option<Vec<KernelFunction>>,
     /// Of a kernel: from the arrival of an interrupt to the first user instruction of its handler; null without a bound, or for a
     /// program.
     pub worst_response_cycles: Option<u64>,

@@ -4,6 +4,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// A function of a kernel, with what is known of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KernelFunction {
+    pub function: String,
+    /// A theorem says of its C that it meets its specification.
+    pub proved: bool,
+    /// Its machine code is shown to do what the C says.
+    pub validated: bool,
+    /// Of the regions on whose worst path it is, the one with the largest bound; null if it is on no worst path.
+    pub region: Option<String>,
+    pub region_cycles: Option<u64>,
+}
+
 /// Code of a kernel that no interrupt interrupts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
