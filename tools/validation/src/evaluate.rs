@@ -51,6 +51,16 @@ impl<'s> Evaluator<'s> {
         Evaluator { program, locals, memory: proved, accesses, early, assumptions: Vec::new(), guard: None }
     }
 
+    /// With these locals and this memory, of which nothing is known.
+    pub fn of(
+        program: &'s Program,
+        locals: &'s [Term],
+        memory: &'s [Term],
+        accesses: &'s mut Vec<Access>,
+    ) -> Evaluator<'s> {
+        Evaluator { program, locals, memory, accesses, early: &[], assumptions: Vec::new(), guard: None }
+    }
+
     pub fn need(&mut self, condition: Term) {
         let condition = self.guard.map_or(condition, |guard| implies(guard, condition));
         if !condition.is_true() {

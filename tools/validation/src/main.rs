@@ -6,7 +6,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use validation::mutants;
-use validation::{validate, FunctionResult, MutantCounts, Options, SecondSolver, Validation, TRUSTED};
+use validation::{
+    examples, validate, FunctionResult, MutantCounts, Options, Program, SecondSolver, Validation, TRUSTED,
+};
 
 #[derive(Debug, Parser)]
 #[command(name = "validate", about = "Validates the kernel's machine code against the terms that the proofs are about")]
@@ -41,6 +43,9 @@ struct Cli {
     /// Print the schema of the JSON that it prints.
     #[arg(long)]
     schema: bool,
+    /// Print so many examples of each expression of the terms, for the comparison with the semantics of the proofs.
+    #[arg(long, value_name = "N")]
+    examples: Option<usize>,
     /// Use nothing that earlier runs found.
     #[arg(long)]
     anew: bool,
@@ -56,7 +61,7 @@ fn main() -> ExitCode {
         println!("{:#}", validation::schema());
         return ExitCode::SUCCESS;
     }
-    match run(&cli) {
+    match cli.examples.map_or_else(|| run(&cli), |count| print_examples(&cli, count)) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::from(1),
         Err(fault) => {
@@ -68,6 +73,15 @@ fn main() -> ExitCode {
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))
+}
+
+/// What the evaluator refuses is a finding.
+fn print_examples(cli: &Cli, count: usize) -> Result<usize, String> {
+    let program = Program::read(&cli.root.join("kernel")).map_err(|error| error.to_string())?;
+    let (text, number, refused) = examples(&program, count, cli.seed);
+    print!("{text}");
+    eprintln!("{number} examples; the evaluator refuses {refused} expressions");
+    Ok(refused)
 }
 
 /// The number of findings.

@@ -10,6 +10,7 @@ use wcet_binary::load::Program as Loaded;
 use crate::image::Image;
 use crate::layout::Layout;
 use crate::program::Program;
+use crate::random::Random;
 use crate::report::MutantCounts;
 use crate::run::{validate_one, Error};
 
@@ -20,16 +21,6 @@ pub struct Mutant {
     pub address: u64,
     pub bytes: Vec<u8>,
     pub change: String,
-}
-
-/// Numbers that look random, the same for a seed on every machine.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % bound.max(1)
-    }
 }
 
 /// Where the file has the byte of an address.

@@ -57,8 +57,9 @@ struct Fault {
 
 /// Layers that have such a pair of programs, of these those of the shard.
 pub fn layers(project: &Project, shard: Shard) -> Vec<String> {
-    let all = folders(&project.proof().join("extract"));
-    all.into_iter().enumerate().filter(|(place, _)| shard.has(*place)).map(|(_, layer)| layer).collect()
+    let extract = project.proof().join("extract");
+    let all = folders(&extract).into_iter().filter(|layer| extract.join(layer).join(OPERATIONS).is_file());
+    all.enumerate().filter(|(place, _)| shard.has(*place)).map(|(_, layer)| layer).collect()
 }
 
 /// What a comparison found.
