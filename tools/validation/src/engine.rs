@@ -69,6 +69,9 @@ pub struct Engine<'a> {
     pub states: u64,
     /// Refusals do not end the exploration.
     pub collect: bool,
+    /// Calls of functions that have a term are executed in place, all others are events, whatever the image has: as `next` of
+    /// `Semantics.v` does it.
+    pub is_plain: bool,
     /// Paths of the term that meet while the machine stays are one state.
     pub fuses: bool,
     /// The round of the loop that is being cut, and the states in which the term has left that loop: they go on when it is known
@@ -103,6 +106,7 @@ impl<'a> Engine<'a> {
             replaced: HashSet::new(),
             states: 0,
             collect: false,
+            is_plain: false,
             fuses: false,
             round: None,
             exits: Vec::new(),
@@ -147,7 +151,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn start(&mut self, address: u64) -> Result<State, Stop> {
+    /// The state at the entry of the function, with the machine at this address.
+    pub fn start(&mut self, address: u64) -> Result<State, Stop> {
         let mut registers: Vec<Term> = (0..GENERAL).map(|_| fresh("register", 64)).collect();
         registers.resize(GENERAL + 2, fresh("segment", 64));
         registers.resize(DF + 1, fresh("flag", 8));

@@ -1,19 +1,30 @@
-//! Examples for a comparison with `Semantics.v`: each expression and condition of the kernel's terms, evaluated on symbols by
-//! [`Evaluator`] and then with numbers in their places.
+//! Examples for a comparison with `Semantics.v`: the kernel's terms, executed on symbols as for machine code, and then with numbers
+//! in their places.
 //!
 //! A line `expression` or `condition` has its tree in prefix form. Each line `try` below it has the values of the locals, the
 //! cells that were read (object, index, field, element, value), and what the value is, or `stuck`.
+//!
+//! A line `function` has name, parameters, other locals and body. Lines `run` stand behind all of them: a function, its arguments, cells, and
+//! behind `=` the first event, with what the cells that were written hold there. There is one for each path to an event. A loop that is
+//! entered is an event, with the locals.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::Arc;
 
 use c2coq::ast::{BinaryOp, Comparison};
 
+use crate::engine::Engine;
 use crate::evaluate::Evaluator;
-use crate::program::Program;
+use crate::image::Image;
+use crate::layout::Layout;
+use crate::program::{Function, Program};
+use crate::proved::Sync;
 use crate::random::Random;
-use crate::state::Access;
+use crate::run::Error;
+use crate::state::{Access, Written};
 use crate::syntax::{Condition, Expr, Place, Stmt};
+use crate::term::build::read;
 use crate::term::evaluate::Model;
 use crate::term::{fresh, fresh_array, Term};
 
@@ -89,16 +100,80 @@ impl Example<'_> {
         for local in self.locals {
             let _ = write!(line, "{} ", model.value(*local));
         }
-        for ((cells, index, element), held) in cells {
-            let known = &self.program.cells[cells];
-            let object = &self.program.objects[known.object].name;
-            let _ = write!(line, "| {object} {index} {} {element} {held} ", named(&known.field));
-        }
+        line.push_str(&cells_of(self.program, &cells));
         match needs.iter().all(|need| model.holds(*need)) {
             true => format!("{line}= {}", model.value(value)),
             false => format!("{line}= stuck"),
         }
     }
+}
+
+/// The functions, and a run along each path to the first event; how many there are, and how many functions have no such runs.
+pub fn runs(program: &Program, image: &[u8]) -> Result<(String, usize, usize), Error> {
+    let loaded = crate::run::parsed(image)?;
+    let layout = Layout::new(&loaded, program);
+    let listing = Image::new(&loaded).map_err(Error::Image)?;
+    let (mut text, mut number, mut refused) = (String::new(), 0, 0);
+    let all = || program.functions.values().filter(|function| !program.ambiguous.contains(&function.name));
+    for Function { name, parameters, widths, body, .. } in all().map(Arc::as_ref) {
+        let _ =
+            writeln!(text, "function {name} {parameters} {} {}", widths.len() - parameters, statement(program, body));
+    }
+    for function in all() {
+        let mut engine = Engine::new(program, &listing, &layout, Arc::clone(function));
+        crate::term::clear();
+        engine.is_plain = true;
+        engine.solver.restart(u64::MAX);
+        let ran = engine.start(0).and_then(|start| {
+            let arguments = start.locals[..function.parameters].to_vec();
+            let memory = start.proved.clone();
+            engine.run_term(start).map(|ends| (arguments, memory, ends))
+        });
+        let Ok((arguments, memory, ends)) = ran else {
+            refused += 1;
+            continue;
+        };
+        for (mut state, sync) in ends {
+            let Ok(Some(model)) = state.path.model(&mut engine.solver) else { continue };
+            let values =
+                |terms: &[Term]| terms.iter().map(|term| format!(" {}", model.value(*term))).collect::<String>();
+            let event = match &sync {
+                Sync::Return(value) => format!("return {}", model.value(*value)),
+                Sync::Call { function, arguments, .. } => format!("call {function}{}", values(arguments)),
+                Sync::Loop { .. } => format!("loop{}", values(&state.locals)),
+                Sync::Left => continue,
+            };
+            let held = |access: &Access| {
+                let place = (access.cells, model.value(access.index), model.value(access.element));
+                (place, model.value(read(memory[access.cells], access.flat)))
+            };
+            let before: BTreeMap<_, _> = state.accesses.iter().map(held).collect();
+            let written = |one: &Written| {
+                let (flat, count) = (model.value(one.flat), u128::from(program.cells[one.cells].count));
+                ((one.cells, flat / count, flat % count), model.value(read(state.proved[one.cells], one.flat)))
+            };
+            let after: BTreeMap<_, _> = state.proved_stores.iter().map(written).collect();
+            let given = values(&arguments);
+            let _ = writeln!(
+                text,
+                "run {}{given} {}= {event} {}",
+                function.name,
+                cells_of(program, &before),
+                cells_of(program, &after)
+            );
+            number += 1;
+        }
+    }
+    Ok((text, number, refused))
+}
+
+/// Cells and their values.
+fn cells_of(program: &Program, cells: &BTreeMap<(usize, u128, u128), u128>) -> String {
+    let one = |((cells, index, element), held): (&(usize, u128, u128), &u128)| {
+        let known = &program.cells[*cells];
+        format!("| {} {index} {} {element} {held} ", program.objects[known.object].name, named(&known.field))
+    };
+    cells.iter().map(one).collect()
 }
 
 fn collect<'s>(stmt: &'s Stmt, out: &mut Vec<Evaluated<'s>>) {
@@ -185,5 +260,28 @@ fn condition(program: &Program, c: &Condition) -> String {
         Condition::Not(c) => format!("CNot {}", of(c)),
         Condition::And(a, b) => format!("CAnd {} {}", of(a), of(b)),
         Condition::Or(a, b) => format!("COr {} {}", of(a), of(b)),
+    }
+}
+
+fn statement(program: &Program, stmt: &Stmt) -> String {
+    let (of, e) = (|s: &Stmt| statement(program, s), |e: &Expr| expression(program, e));
+    match stmt {
+        Stmt::Skip => "Skip".to_string(),
+        Stmt::Break => "Break".to_string(),
+        Stmt::Assign(to, value) => format!("Assign {to} {}", e(value)),
+        Stmt::Store(place, value) => {
+            let known = &program.cells[place.cells];
+            let object = &program.objects[known.object].name;
+            format!("Store {object} {} {} {} {}", named(&known.field), e(&place.index), e(&place.element), e(value))
+        }
+        Stmt::Seq(a, b) => format!("Seq {} {}", of(a), of(b)),
+        Stmt::If(c, a, b) => format!("If {} {} {}", condition(program, c), of(a), of(b)),
+        Stmt::While(c, body) => format!("While {} {}", condition(program, c), of(body)),
+        Stmt::Return(value) => format!("Return {}", e(value)),
+        Stmt::Call(to, function, arguments) => {
+            let to = to.map_or("-".to_string(), |to| to.to_string());
+            let given: String = arguments.iter().map(|one| format!(" {}", e(one))).collect();
+            format!("Call {to} {function} {}{given}", arguments.len())
+        }
     }
 }

@@ -51,7 +51,7 @@ mod synchronise;
 mod syntax;
 mod term;
 
-pub use examples::examples;
+pub use examples::{examples, runs};
 pub use program::Program;
 pub use report::{schema, BinaryResult, FunctionResult, MutantCounts, Share, Validation, TRUSTED};
 pub use run::{validate, Error, Options, SecondSolver};

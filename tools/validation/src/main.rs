@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use validation::mutants;
 use validation::{
-    examples, validate, FunctionResult, MutantCounts, Options, Program, SecondSolver, Validation, TRUSTED,
+    examples, runs, validate, FunctionResult, MutantCounts, Options, Program, SecondSolver, Validation, TRUSTED,
 };
 
 #[derive(Debug, Parser)]
@@ -43,7 +43,8 @@ struct Cli {
     /// Print the schema of the JSON that it prints.
     #[arg(long)]
     schema: bool,
-    /// Print so many examples of each expression of the terms, for the comparison with the semantics of the proofs.
+    /// Print so many examples of each expression of the terms, and one of each path of a function to its first event, for the
+    /// comparison with the semantics of the proofs.
     #[arg(long, value_name = "N")]
     examples: Option<usize>,
     /// Use nothing that earlier runs found.
@@ -75,18 +76,23 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))
 }
 
+fn image(cli: &Cli) -> PathBuf {
+    cli.image.clone().unwrap_or_else(|| cli.root.join("build/kernel/x86_64-ticket/ashlar.elf"))
+}
+
 /// What the evaluator refuses is a finding.
 fn print_examples(cli: &Cli, count: usize) -> Result<usize, String> {
     let program = Program::read(&cli.root.join("kernel")).map_err(|error| error.to_string())?;
     let (text, number, refused) = examples(&program, count, cli.seed);
-    print!("{text}");
-    eprintln!("{number} examples; the evaluator refuses {refused} expressions");
+    let (more, paths, without) = runs(&program, &read(&image(cli))?).map_err(|error| error.to_string())?;
+    print!("{text}{more}");
+    eprintln!("{number} examples, {refused} expressions are refused; {paths} paths, {without} functions have none");
     Ok(refused)
 }
 
 /// The number of findings.
 fn run(cli: &Cli) -> Result<usize, String> {
-    let path = cli.image.clone().unwrap_or_else(|| cli.root.join("build/kernel/x86_64-ticket/ashlar.elf"));
+    let path = image(cli);
     let image = read(&path)?;
     let kept = (!cli.anew).then(|| cli.root.join("build/validation"));
     if let Some(folder) = &kept {

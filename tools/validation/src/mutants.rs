@@ -5,14 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 use wcet_binary::lift::il::{Binary, Expression, Instruction, Op, Operand, Value};
-use wcet_binary::load::Program as Loaded;
 
 use crate::image::Image;
 use crate::layout::Layout;
 use crate::program::Program;
 use crate::random::Random;
 use crate::report::MutantCounts;
-use crate::run::{validate_one, Error};
+use crate::run::{parsed, validate_one, Error};
 
 /// A change of the image's bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +90,7 @@ fn effect(instruction: &Instruction) -> Vec<Op> {
 
 /// Whether a mutant only spells its instruction in another way.
 fn is_same(image: &[u8], mutant: &Mutant, before: &Instruction) -> bool {
-    let Some(loaded) = changed(image, mutant).and_then(|bytes| parse(&bytes).ok()) else { return false };
+    let Some(loaded) = changed(image, mutant).and_then(|bytes| parsed(&bytes).ok()) else { return false };
     let Ok(listing) = Image::new(&loaded) else { return false };
     listing.instruction(mutant.address).is_ok_and(|now| {
         now.bytes.len() == before.bytes.len() && now.flow == before.flow && effect(&now) == effect(before)
@@ -100,7 +99,7 @@ fn is_same(image: &[u8], mutant: &Mutant, before: &Instruction) -> bool {
 
 /// So many mutants of the functions, spread over them, and none that only spells an instruction in another way.
 pub fn sample(image: &[u8], functions: &[String], count: usize, seed: u64) -> Result<Vec<Mutant>, Error> {
-    let loaded = parse(image)?;
+    let loaded = parsed(image)?;
     let listing = Image::new(&loaded).map_err(Error::Image)?;
     let mut random = Random(seed);
     let mut all = Vec::new();
@@ -124,11 +123,6 @@ pub fn sample(image: &[u8], functions: &[String], count: usize, seed: u64) -> Re
     Ok(changes.map(|(mutant, _)| mutant).take(count).collect())
 }
 
-fn parse(image: &[u8]) -> Result<Loaded, Error> {
-    Loaded::parse(image)
-        .map_err(|errors| Error::Image(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
-}
-
 /// Validates each mutant's function, several side by side; one that is validated has survived. `done` hears of each, with how
 /// many there were before it.
 pub fn campaign(
@@ -143,7 +137,7 @@ pub fn campaign(
     let next = AtomicUsize::new(0);
     let counts: Mutex<(MutantCounts, usize)> = Mutex::default();
     let survivor = |mutant: &Mutant| -> Result<Option<String>, Error> {
-        let loaded = parse(&changed(image, mutant).unwrap_or_default())?;
+        let loaded = parsed(&changed(image, mutant).unwrap_or_default())?;
         let layout = Layout::new(&loaded, &program);
         let listing = Image::new(&loaded).map_err(Error::Image)?;
         let Some(function) = program.functions.get(&mutant.function) else {

@@ -159,11 +159,13 @@ impl Engine<'_> {
                 let arguments: Result<Vec<Term>, Stop> =
                     arguments.iter().zip(widths).map(|(value, width)| fit(*value, width)).collect();
                 let arguments = arguments?;
-                if !self.image.has(name) {
+                if self.is_plain || !self.image.has(name) {
                     if let Some(function) = self.function_named(name) {
                         self.enter(state, function, &arguments, *result)?;
                         return Ok(None);
                     }
+                }
+                if !self.is_plain && !self.image.has(name) {
                     if let Inline::Done = primitives::inline(self, state, name, &arguments, *result)? {
                         return Ok(None);
                     }

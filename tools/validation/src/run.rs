@@ -66,6 +66,12 @@ fn is_undecided(reason: &str) -> bool {
         || reason.contains(&crate::solver::Trouble::Unknown.to_string())
 }
 
+/// An image, or what is wrong with it.
+pub fn parsed(image: &[u8]) -> Result<Loaded, Error> {
+    Loaded::parse(image)
+        .map_err(|errors| Error::Image(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
+}
+
 /// Validates the functions of an image; `done` is called after each, with their number.
 pub fn validate(
     image: &[u8],
@@ -74,8 +80,7 @@ pub fn validate(
 ) -> Result<Validation, Error> {
     let begin = Instant::now();
     let program = Program::read(&options.kernel)?;
-    let loaded = Loaded::parse(image)
-        .map_err(|errors| Error::Image(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))?;
+    let loaded = parsed(image)?;
     let layout = Layout::new(&loaded, &program);
     if let Some(unknown) = options.functions.iter().find(|name| !program.functions.contains_key(*name)) {
         return Err(Error::Unknown(unknown.clone()));
