@@ -15,19 +15,21 @@ impl Engine<'_> {
         if let Some(known) = self.touches.get(function) {
             return known.clone();
         }
+        let known = self.function_named(function);
         let found = match (primitives::writes(function), primitives::reads(function)) {
+            _ if crate::actions::writes(function).is_some() => None,
+            (_, _) if known.is_some() => known.and_then(|known| {
+                let mut cells = BTreeSet::new();
+                read_cells(&known.body, &mut cells);
+                self.statement_touches(&known.body, &mut cells).then(|| Rc::new(cells))
+            }),
             (Some(writes), Some(reads)) => {
                 let list = writes.iter().chain(reads);
                 let cells: Option<BTreeSet<usize>> =
                     list.map(|(object, field)| self.program.place(object, field)).collect();
                 cells.map(Rc::new)
             }
-            (Some(_), None) => None,
-            (None, _) => self.function_named(function).and_then(|known| {
-                let mut cells = BTreeSet::new();
-                read_cells(&known.body, &mut cells);
-                self.statement_touches(&known.body, &mut cells).then(|| Rc::new(cells))
-            }),
+            _ => None,
         };
         self.touches.insert(function.to_string(), found.clone());
         found
@@ -58,19 +60,16 @@ impl Engine<'_> {
         if let Some(known) = self.writes.get(function) {
             return known.clone();
         }
-        let found = match primitives::writes(function) {
-            Some(list) => {
+        let found = match (self.function_named(function), crate::actions::writes(function)) {
+            (Some(known), _) => {
+                let mut cells = BTreeSet::new();
+                self.statement_writes(&known.body, &mut cells).then(|| Rc::new(cells))
+            }
+            (None, list) => list.or(primitives::writes(function)).and_then(|list| {
                 let cells: Option<BTreeSet<usize>> =
                     list.iter().map(|(object, field)| self.program.place(object, field)).collect();
                 cells.map(Rc::new)
-            }
-            None => match self.function_named(function) {
-                Some(known) => {
-                    let mut cells = BTreeSet::new();
-                    self.statement_writes(&known.body, &mut cells).then(|| Rc::new(cells))
-                }
-                None => None,
-            },
+            }),
         };
         self.writes.insert(function.to_string(), found.clone());
         found

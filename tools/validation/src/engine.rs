@@ -37,7 +37,7 @@ pub struct Entry {
     pub base: Term,
 }
 
-/// An access to an atomic cell by one instruction.
+/// An access to an atomic cell, or to a device's register, by one instruction.
 #[derive(Debug, Clone, Copy)]
 pub struct Touch {
     pub address: Term,
@@ -55,6 +55,8 @@ pub struct Engine<'a> {
     pub mode: LoopMode,
     /// What an atomic cell holds, while the instruction that accesses it is executed.
     pub injected: Option<Term>,
+    /// The value that a device's register reads as, while the instruction that accesses it is executed.
+    pub device: Option<Term>,
     pub touched: Vec<Touch>,
     pub steps: u64,
     /// Addresses of instructions that have been executed.
@@ -96,6 +98,7 @@ impl<'a> Engine<'a> {
             entry: Engine::fresh_entry(),
             mode: LoopMode::Cut,
             injected: None,
+            device: None,
             touched: Vec::new(),
             steps: 0,
             covered: BTreeSet::new(),

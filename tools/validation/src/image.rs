@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use wcet_binary::lift::il::{Flow, Instruction, Op, Operand, Register, Target};
+use wcet_binary::lift::il::{Flow, Instruction, Kind, Op, Operand, Register, Target};
 use wcet_binary::lift::Lifter;
 use wcet_binary::load::{Program as Loaded, SymbolKind};
 
@@ -48,9 +48,10 @@ pub struct Image<'p> {
     next_calls: RefCell<HashMap<u64, Option<Rc<BTreeSet<String>>>>>,
 }
 
-/// A part of a function that gcc has split off or specialised: it is executed where it is called.
+/// A part of a function that gcc has split off or specialised, or one of several functions of a name: it is executed where it is
+/// called.
 pub fn is_clone(name: &str) -> bool {
-    [".part.", ".isra.", ".constprop.", ".cold"].iter().any(|mark| name.contains(mark))
+    [".part.", ".isra.", ".constprop.", ".cold", ".lto_priv."].iter().any(|mark| name.contains(mark))
 }
 
 impl<'p> Image<'p> {
@@ -104,8 +105,14 @@ impl<'p> Image<'p> {
 
     /// Whether exactly one function or routine has this name, and begins there.
     pub fn is_only(&self, name: &str, address: u64) -> bool {
+        self.only(name) == Some(address)
+    }
+
+    /// Where the only function or routine of this name begins.
+    pub fn only(&self, name: &str) -> Option<u64> {
         let mut named = self.entries.iter().filter(|(_, known)| *known == name);
-        named.next().is_some_and(|(at, _)| *at == address) && named.next().is_none()
+        let (first, _) = named.next()?;
+        named.next().is_none().then_some(*first)
     }
 
     pub fn entry(&self, address: u64) -> Option<&str> {
@@ -339,9 +346,15 @@ impl<'p> Image<'p> {
     }
 }
 
+/// Instructions that do more than compute, and read no register.
+const READS_NOTHING: [&str; 11] =
+    ["rdtsc", "pause", "nop", "endbr64", "lfence", "sfence", "mfence", "sti", "cli", "hlt", "clts"];
+
 /// Registers that an instruction reads before it sets them, and those that it sets, as bits.
 fn effects(instruction: &Instruction) -> (u32, u32) {
-    let (mut uses, mut sets) = (0u32, 0u32);
+    // What an instruction reads that does more than compute is not listed.
+    let reads_all = instruction.kind != Kind::Ordinary && !READS_NOTHING.contains(&instruction.mnemonic.as_str());
+    let (mut uses, mut sets) = (if reads_all { u32::MAX } else { 0 }, 0u32);
     let bit = |operand: Operand| match operand {
         Operand::Register(Register(number)) if usize::from(number) <= DF => 1u32 << number,
         _ => 0,

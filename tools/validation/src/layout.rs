@@ -89,6 +89,15 @@ impl Layout {
         }
     }
 
+    /// Where an object begins.
+    pub fn address(&self, program: &Program, name: &str) -> Option<u64> {
+        let number = program.objects.iter().position(|object| object.name == name)?;
+        match self.places[number] {
+            Place::At(at) => Some(at),
+            Place::PerCpu | Place::Nowhere => None,
+        }
+    }
+
     /// The object at an address, with its start; no object number for the atomic cells.
     pub fn at(&self, address: u64) -> Option<(u64, Option<usize>)> {
         let after = self.ranges.partition_point(|range| range.0 <= address);

@@ -16,7 +16,9 @@
 //!
 //! What is trusted is listed in [`TRUSTED`].
 
+mod actions;
 mod agreement;
+mod contracts;
 mod early;
 mod effects;
 mod engine;

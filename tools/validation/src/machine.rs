@@ -30,7 +30,7 @@ pub struct Waiting {
 }
 
 /// Instructions that are listed as special but change nothing that a function could notice.
-pub const WITHOUT_EFFECT: [&str; 6] = ["pause", "nop", "endbr64", "lfence", "sfence", "mfence"];
+pub const WITHOUT_EFFECT: [&str; 5] = ["pause", "nop", "endbr64", "lfence", "sfence"];
 
 impl Engine<'_> {
     /// The states in which the machine waits.

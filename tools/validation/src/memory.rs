@@ -108,7 +108,7 @@ impl Engine<'_> {
         };
         let index = divided(whole, stride, wanted);
         let Some(number) = self.field(object, rest) else {
-            return refuse(format!("an access to a gap between fields of {}", self.program.objects[object].name));
+            return blocked(format!("an access to a gap between fields of {}", self.program.objects[object].name));
         };
         let cells = self.program.cells[number].clone();
         let size = u64::from(cells.width / 8);
@@ -246,6 +246,9 @@ impl Engine<'_> {
         if bytes > 8 {
             return refuse("a load of more than 8 bytes");
         }
+        if let Some(value) = self.device_load(address, bytes) {
+            return Ok(value);
+        }
         match self.spot(state, address, bytes)? {
             Spot::Frame(at) => {
                 let end = at + i64::from(bytes);
@@ -284,6 +287,9 @@ impl Engine<'_> {
         let bytes = value.width() / 8;
         if bytes > 8 {
             return refuse("a store of more than 8 bytes");
+        }
+        if self.device_store(address, value) {
+            return Ok(());
         }
         match self.spot(state, address, bytes)? {
             Spot::Frame(at) => {

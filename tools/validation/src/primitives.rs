@@ -196,7 +196,10 @@ pub fn inline(
         }
         ("arch_nested_frame" | "arch_iommu_frame", [entry]) => extract(*entry, ENTRY_FRAME, 32),
         ("arch_index_mask", [index, mask]) => and(*index, *mask),
-        _ => return Ok(Inline::Not),
+        _ => match crate::actions::address(engine, name) {
+            Some(address) => constant(u128::from(address), 64),
+            None => return Ok(Inline::Not),
+        },
     };
     if let Some(to) = result {
         let width = state.function.widths[to];
@@ -326,7 +329,7 @@ impl Engine<'_> {
                 self.require(state, "the number of words", state.registers[RCX], zero_extend(*words, 64))?;
                 self.copied(state, result)?;
             }
-            _ => return Ok(false),
+            _ => return self.action(state, function, arguments, result, event),
         }
         Ok(true)
     }
@@ -336,7 +339,7 @@ impl Engine<'_> {
         state.path.assume(less(frame, constant(4_194_304, frame.width())));
     }
 
-    fn require(&mut self, state: &mut State, what: &str, given: Term, meant: Term) -> Result<(), Stop> {
+    pub fn require(&mut self, state: &mut State, what: &str, given: Term, meant: Term) -> Result<(), Stop> {
         if state.path.always(equal(given, meant), &mut self.solver)? {
             return Ok(());
         }
@@ -350,7 +353,7 @@ impl Engine<'_> {
     }
 
     /// The same for one that nothing outside the processor sees, over which accesses to memory may be moved.
-    fn pass(&mut self, state: &mut State) -> Result<(), Stop> {
+    pub fn pass(&mut self, state: &mut State) -> Result<(), Stop> {
         let instruction = self.image.instruction(state.address).map_err(Stop::Refused)?;
         self.covered.insert(state.address);
         state.address = instruction.next();
@@ -442,7 +445,7 @@ fn has_lock(bytes: &[u8]) -> bool {
 }
 
 /// The number of a general register by its name.
-fn register(name: &str) -> Option<usize> {
+pub fn register(name: &str) -> Option<usize> {
     const NAMES: [&str; 16] =
         ["rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"];
     NAMES.iter().position(|known| *known == name)

@@ -143,6 +143,7 @@ impl Program {
                 program.definitions(layer, unit)?;
             }
         }
+        program.contracts(kernel)?;
         Ok(program)
     }
 
@@ -156,7 +157,7 @@ impl Program {
     }
 
     /// An object with its fields laid out as C does.
-    fn object(&mut self, name: &str, count: u64, list: &[(&str, u32, u64)]) {
+    pub fn object(&mut self, name: &str, count: u64, list: &[(&str, u32, u64)]) {
         let number = self.objects.len();
         let (mut at, mut alignment, mut cells) = (0u64, 1u64, Vec::new());
         for (field, width, inner) in list {
@@ -189,6 +190,11 @@ impl Program {
     }
 
     fn declarations(&mut self, unit: &Unit) {
+        self.prototypes_of(unit);
+        self.objects_of(unit);
+    }
+
+    pub fn prototypes_of(&mut self, unit: &Unit) {
         for function in &unit.functions {
             let parameters = function.parameters.iter().map(|width| width.bits()).collect();
             let prototype = Prototype { result: function.result.map(|width| width.bits()), parameters };
@@ -197,6 +203,9 @@ impl Program {
                 self.ambiguous.insert(function.name.clone());
             }
         }
+    }
+
+    fn objects_of(&mut self, unit: &Unit) {
         for object in &unit.objects {
             let list: Vec<(&str, u32, u64)> =
                 fields(unit, object).into_iter().map(|(name, width, count)| (name, width.bits(), count)).collect();
@@ -213,7 +222,7 @@ impl Program {
         }
     }
 
-    fn definitions(&mut self, layer: &str, unit: &Unit) -> Result<(), ProgramError> {
+    pub fn definitions(&mut self, layer: &str, unit: &Unit) -> Result<(), ProgramError> {
         let refused = |refusal: c2coq::coq::Refusal| ProgramError::Refused(refusal.message);
         for term in terms(unit).map_err(refused)? {
             let form = |form| ProgramError::Form { function: term.name.clone(), form };

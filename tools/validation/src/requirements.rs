@@ -19,7 +19,7 @@ pub struct Requirement {
     most: u64,
 }
 
-const REQUIREMENTS: [Requirement; 9] = [
+const REQUIREMENTS: [Requirement; 10] = [
     // Kinds of pages: PAGEMAP_DEVICE is the last.
     Requirement { function: "pagemap_map", parameter: 4, least: 0, most: 2 },
     Requirement { function: "process_show_page", parameter: 4, least: 0, most: 2 },
@@ -34,6 +34,8 @@ const REQUIREMENTS: [Requirement; 9] = [
     Requirement { function: "npt_map", parameter: 3, least: 0, most: 7 },
     // Whether the process was being undone.
     Requirement { function: "process_build_leave", parameter: 1, least: 0, most: 1 },
+    // The controller's version: start-up alone reads a register.
+    Requirement { function: "ioapic_read", parameter: 0, least: 1, most: 1 },
     // Digits: of a device's number, or of half an address.
     Requirement { function: "iommu_print_number", parameter: 1, least: 4, most: 8 },
 ];

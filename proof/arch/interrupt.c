@@ -1,0 +1,123 @@
+/* The local interrupt controller, the controller of lines, and interrupt windows. */
+#include "arch.h"
+#include "machine.h"
+#include "parts.h"
+
+/* Registers of the local controller; as MSRs, MSR_X2APIC + register / 16. */
+#define MSR_X2APIC 0x800u
+#define APIC_END 0xb0u
+#define APIC_REQUEST 0x210u /* pending vectors 32 to 63 */
+#define APIC_COMMAND 0x300u
+#define APIC_COMMAND_HIGH 0x310u
+#define COMMAND_PENDING 0x1000u
+
+static uint32_t x2apic;
+static uint64_t registers; /* where the local controller's window is mapped */
+
+/* The controller of lines: a register is chosen by the window's first word, and is its fifth. */
+#define IOAPIC_DATA 0x10ul
+#define IOAPIC_END 0x40ul
+#define IOAPIC_REDIRECTION 0x10u /* two words a pin */
+#define ENTRY_MASKED 0x10000u
+#define ENTRY_LEVEL 0x8000u
+
+static uint32_t pins;
+static uint32_t entry_low[NUM_IRQ_LINE];
+
+uint32_t apic_read(uint32_t reg)
+{
+    if (x2apic != 0u) {
+        uint64_t wide = machine_read_msr(MSR_X2APIC + reg / 16u);
+        return (uint32_t)wide;
+    }
+    uint32_t value = machine_read32(registers + (uint64_t)reg);
+    return value;
+}
+
+void apic_write(uint32_t reg, uint32_t value)
+{
+    if (x2apic != 0u) {
+        machine_write_msr(MSR_X2APIC + reg / 16u, (uint64_t)value);
+    } else {
+        machine_write32(registers + (uint64_t)reg, value);
+    }
+}
+
+/* Sends an interrupt. The write of the MSR does not wait for stores before it: the fence does. */
+void apic_command(uint32_t destination, uint32_t value)
+{
+    if (x2apic != 0u) {
+        machine_fence();
+        machine_write_msr(MSR_X2APIC + APIC_COMMAND / 16u, (uint64_t)destination << 32 | (uint64_t)value);
+        return;
+    }
+    uint32_t status = apic_read(APIC_COMMAND);
+    while ((status & COMMAND_PENDING) != 0u) {
+        arch_spin_hint();
+        status = apic_read(APIC_COMMAND);
+    }
+    apic_write(APIC_COMMAND_HIGH, destination << 24);
+    apic_write(APIC_COMMAND, value);
+}
+
+uint32_t arch_interrupt_pending(void)
+{
+    uint32_t pending = apic_read(APIC_REQUEST);
+    if (pending != 0u) {
+        return 1u;
+    }
+    return 0u;
+}
+
+uint32_t ioapic_read(uint32_t reg)
+{
+    uint64_t window = platform_io_apic();
+    machine_write32(window, reg);
+    uint32_t value = machine_read32(window + IOAPIC_DATA);
+    return value;
+}
+
+void ioapic_write(uint32_t reg, uint32_t value)
+{
+    uint64_t window = platform_io_apic();
+    machine_write32(window, reg);
+    machine_write32(window + IOAPIC_DATA, value);
+}
+
+/* The pin of a line: the two that the kernel uses follow the firmware. */
+static uint32_t line_pin(uint32_t line)
+{
+    uint32_t pin = line;
+    if (line == KEYBOARD_LINE || line == SERIAL_LINE) {
+        pin = platform_isa_line(line);
+    }
+    return pin;
+}
+
+static void line_write_entry(uint32_t line)
+{
+    uint32_t pin = line_pin(line);
+    if (pin < pins) {
+        ioapic_write(IOAPIC_REDIRECTION + 2u * pin, entry_low[line]);
+    }
+}
+
+void arch_line_mask(uint32_t line)
+{
+    entry_low[line] = entry_low[line] | ENTRY_MASKED;
+    line_write_entry(line);
+}
+
+/* Where interrupts are remapped, a line's last interrupt is ended here, before the line is unmasked. */
+void arch_line_unmask(uint32_t line)
+{
+    if ((entry_low[line] & ENTRY_LEVEL) != 0u) {
+        uint32_t replaces = iommu_replaces();
+        if (replaces != 0u) {
+            uint64_t window = platform_io_apic();
+            machine_write32(window + IOAPIC_END, VECTOR_BASE + line);
+        }
+    }
+    entry_low[line] = entry_low[line] & ~ENTRY_MASKED;
+    line_write_entry(line);
+}

@@ -1,0 +1,30 @@
+/* Functions of arch that other primitives call, and objects that several contracts read. */
+#ifndef ASHLAR_PROOF_ARCH_PARTS_H
+#define ASHLAR_PROOF_ARCH_PARTS_H
+
+#include <stdint.h>
+
+uint32_t apic_read(uint32_t reg);
+void apic_write(uint32_t reg, uint32_t value);
+void apic_command(uint32_t destination, uint32_t value);
+uint32_t ioapic_read(uint32_t reg);
+void ioapic_write(uint32_t reg, uint32_t value);
+uint32_t vtd_read32(uint64_t base, uint32_t reg);
+uint64_t vtd_read64(uint64_t base, uint32_t reg);
+void vtd_write32(uint64_t base, uint32_t reg, uint32_t value);
+void vtd_write64(uint64_t base, uint32_t reg, uint64_t value);
+uint64_t amdvi_read(uint64_t base, uint32_t reg);
+void amdvi_write(uint64_t base, uint32_t reg, uint64_t value);
+void mitigations_forget_space(void);
+
+/* ---- the machine as its tables describe it (platform.c) ---- */
+uint64_t platform_io_apic(void);
+uint32_t platform_isa_line(uint32_t line);
+uint32_t platform_iommu_is_amd(void);
+uint32_t platform_iommu_count(void);
+uint32_t platform_io_apic_functions(void);
+
+/* ---- remapping of interrupts (iommu.c) ---- */
+uint32_t iommu_replaces(void);
+
+#endif

@@ -1,0 +1,76 @@
+/* What a CPU's record says, page maps, translations, the timer's end. */
+#include "arch.h"
+#include "machine.h"
+#include "parts.h"
+
+#define MSR_TSC_DEADLINE 0x6e0u
+#define APIC_TIMER_INITIAL 0x380u
+
+/* This CPU's record, by GS. */
+struct percpu {
+    uint32_t cpu;
+    uint32_t apic_id;
+    uint64_t thread;
+    uint64_t scratch;
+    uint32_t vector;
+    uint32_t fpu_left;
+    uint32_t fpu_owner;
+    uint32_t current;
+    uint32_t need_resched;
+    uint32_t root;
+    uint32_t floor;
+};
+
+static struct percpu percpu[1];
+static uint64_t last_space[NUM_CPU]; /* the address space in which a CPU has last cleared what a thread could find */
+static uint32_t use_deadline;
+
+void mitigations_forget_space(void)
+{
+    last_space[percpu[0].cpu] = 0ul;
+}
+
+void arch_page_map_load_kernel(void)
+{
+    percpu[0].root = NONE;
+    mitigations_forget_space();
+    uint64_t root = machine_kernel_map();
+    machine_write_cr3(root);
+}
+
+/* A load of the register drops all translations that are not global. */
+void arch_tlb_invalidate_user(void)
+{
+    uint64_t map = machine_read_cr3();
+    machine_write_cr3(map);
+}
+
+uint32_t arch_interrupt_poll(void)
+{
+    percpu[0].vector = NONE;
+    machine_interrupts_on();
+    machine_interrupts_off();
+    return percpu[0].vector;
+}
+
+uint32_t arch_idle(void)
+{
+    uint32_t vector = NONE;
+    while (vector == NONE) {
+        percpu[0].vector = NONE;
+        machine_interrupts_on();
+        machine_halt();
+        machine_interrupts_off();
+        vector = percpu[0].vector;
+    }
+    return vector;
+}
+
+void arch_timer_stop(void)
+{
+    if (use_deadline != 0u) {
+        machine_write_msr(MSR_TSC_DEADLINE, 0ul);
+    } else {
+        apic_write(APIC_TIMER_INITIAL, 0u);
+    }
+}

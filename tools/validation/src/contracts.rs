@@ -1,0 +1,79 @@
+//! Contracts of `arch`: terms of functions that are written in C or assembly by hand, over actions of the machine.
+//!
+//! They stand in `proof/arch`, in the C subset, beside the kernel's folder. A primitive with a contract is validated against it
+//! as a layer's function is against its term, and what it reads and writes is read off the contract.
+
+use std::path::{Path, PathBuf};
+
+use c2coq::ast::Unit;
+use c2coq::certified::CoqError;
+use c2coq::coq::fields;
+use c2coq::{check, defines, Options};
+
+use crate::program::{Program, ProgramError};
+
+/// The layer that functions with a contract are counted under.
+pub const ARCH: &str = "arch";
+
+impl Program {
+    /// Adds the contracts of the kernel's `arch`; none if there is no such folder.
+    pub fn contracts(&mut self, kernel: &Path) -> Result<(), ProgramError> {
+        let folder = kernel.join("../proof").join(ARCH);
+        if !folder.is_dir() {
+            return Ok(());
+        }
+        let paths = sources(&folder)?;
+        let options = Options {
+            defines: defines("TICKET", false, false),
+            include_dirs: vec![kernel.to_path_buf(), kernel.join("arch")],
+            ..Options::default()
+        };
+        let checked = check(&paths, &options).map_err(CoqError::from)?;
+        if !checked.faults.is_empty() {
+            return Err(ProgramError::C(CoqError::Subset(Box::new(checked))));
+        }
+        for unit in &checked.program.units {
+            self.prototypes_of(unit);
+            self.arch_objects(unit)?;
+        }
+        for unit in &checked.program.units {
+            self.definitions(ARCH, unit)?;
+        }
+        Ok(())
+    }
+
+    /// Objects of `arch`. One that the terms of layers know too is the same object, and must have the same fields.
+    fn arch_objects(&mut self, unit: &Unit) -> Result<(), ProgramError> {
+        for object in &unit.objects {
+            let list: Vec<(&str, u32, u64)> =
+                fields(unit, object).into_iter().map(|(name, width, count)| (name, width.bits(), count)).collect();
+            let count = object.size.unwrap_or(1);
+            let Some(known) = self.objects.iter().find(|known| known.name == object.name) else {
+                self.object(&object.name, count, &list);
+                continue;
+            };
+            let cells = known.cells.iter().map(|number| &self.cells[*number]);
+            let fields: Vec<(&str, u32, u64)> =
+                cells.map(|cells| (cells.field.as_str(), cells.width, cells.count)).collect();
+            if known.count != count || fields != list {
+                let message = format!("{} has other fields in its contract than in the layers' terms", object.name);
+                return Err(ProgramError::Refused(message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The C files of the folder.
+fn sources(folder: &Path) -> Result<Vec<PathBuf>, ProgramError> {
+    let read = |error| ProgramError::C(CoqError::Read { path: folder.to_path_buf(), error });
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(read)? {
+        let path = entry.map_err(read)?.path();
+        if path.extension().is_some_and(|extension| extension == "c") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
