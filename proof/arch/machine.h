@@ -41,9 +41,54 @@ void machine_interrupts_on(void); /* takes effect after the next instruction */
 void machine_interrupts_off(void);
 void machine_halt(void);
 
-/* ---- addresses in the image ---- */
+/* ---- addresses in the image: no instruction ---- */
 uint64_t machine_kernel_map(void);   /* physical address of the kernel's root table */
 uint64_t machine_thread_start(void); /* of arch_thread_start */
+uint64_t machine_record(uint32_t thread); /* of arch_threads[thread] */
+
+/* ---- entry and exit ---- */
+/* What a register held when the routine was entered: no instruction. */
+#define RAX 0u
+#define RCX 1u
+#define RDX 2u
+#define RBX 3u
+#define RSP 4u
+#define RBP 5u
+#define RSI 6u
+#define RDI 7u
+#define R8 8u
+#define R9 9u
+#define R10 10u
+#define R11 11u
+#define R12 12u
+#define R13 13u
+#define R14 14u
+#define R15 15u
+uint64_t machine_register(uint32_t number);
+/* Exchanges the user's base of GS and the CPU's record. */
+void machine_swap_gs(void);
+/* Goes on with these registers in user mode, GS with the user's base; of RIP and the flags by RCX and R11, or by the frame at the
+ * stack pointer. Do not return. */
+void machine_sysret(uint64_t rax, uint64_t rbx, uint64_t rcx, uint64_t rdx, uint64_t rsi, uint64_t rdi, uint64_t rbp,
+                    uint64_t r8, uint64_t r9, uint64_t r10, uint64_t r11, uint64_t r12, uint64_t r13, uint64_t r14,
+                    uint64_t r15, uint64_t rsp);
+void machine_iret(uint64_t rax, uint64_t rbx, uint64_t rcx, uint64_t rdx, uint64_t rsi, uint64_t rdi, uint64_t rbp,
+                  uint64_t r8, uint64_t r9, uint64_t r10, uint64_t r11, uint64_t r12, uint64_t r13, uint64_t r14,
+                  uint64_t r15, uint64_t rip, uint64_t cs, uint64_t rflags, uint64_t rsp, uint64_t ss);
+/* Goes on where it was interrupted, with the registers of then: as it was, or with interrupts off. Do not return. */
+void machine_resume(void);
+void machine_close_window(void);
+/* Takes this stack pointer and returns there, in another thread. Does not return. */
+void machine_continue(uint64_t rsp);
+/* An instruction that is never executed. Does not return. */
+void machine_undefined(void);
+
+/* ---- segments, buffers ---- */
+void machine_load_ds(uint32_t selector);
+void machine_load_es(uint32_t selector);
+void machine_load_fs(uint32_t selector);
+void machine_load_gs(uint32_t selector); /* requires: the user's base is in GS */
+void machine_clear_buffers(void);        /* verw, of a writable segment's selector */
 
 /* Where the kernel sees physical memory. */
 #define DIRECT_MAP 0xffff800000000000ul

@@ -16,6 +16,26 @@ void vtd_write64(uint64_t base, uint32_t reg, uint64_t value);
 uint64_t amdvi_read(uint64_t base, uint32_t reg);
 void amdvi_write(uint64_t base, uint32_t reg, uint64_t value);
 void mitigations_forget_space(void);
+void mitigations_leave(void);
+void arch_syscall_entry(void);
+void arch_user_return(void);
+void arch_thread_start(void);
+void arch_vector_stubs(uint32_t vector, uint32_t from_user);
+void arch_nmi_entry(uint32_t vector);
+void arch_fatal_entry(uint32_t vector);
+
+/* ---- this CPU's record (processor.c) ---- */
+uint32_t cpu_current(void);
+void cpu_set_current(uint32_t thread);
+void cpu_set_scratch(uint64_t value);
+void cpu_set_vector(uint32_t vector);
+
+/* ---- the layer trap ---- */
+void trap_syscall(uint64_t first, uint64_t second);
+void trap_exception(void);
+void trap_interrupt(uint32_t vector);
+void trap_leave(void);
+void trap_end(void);
 
 /* ---- the machine as its tables describe it (platform.c) ---- */
 uint64_t platform_io_apic(void);

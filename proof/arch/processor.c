@@ -3,6 +3,12 @@
 #include "machine.h"
 #include "parts.h"
 
+/* As BOOT_MITIGATION_* of the boot table. */
+#define MITIGATION_BUFFERS 1u
+#define MITIGATION_PREDICTIONS 2u
+#define MITIGATION_SELECTORS 8u
+#define MSR_PREDICTION_COMMAND 0x49u
+#define PREDICTION_BARRIER 1ul
 #define MSR_TSC_DEADLINE 0x6e0u
 #define APIC_TIMER_INITIAL 0x380u
 
@@ -19,11 +25,64 @@ struct percpu {
     uint32_t need_resched;
     uint32_t root;
     uint32_t floor;
+    uint32_t spare[2];
+    uint32_t tss_reserved;
+    uint64_t tss_stack; /* where the processor saves the frame of an interrupt from user mode */
 };
+
+#define FRAME_END 176ul /* of a thread's record: behind the frame of iretq */
 
 static struct percpu percpu[1];
 static uint64_t last_space[NUM_CPU]; /* the address space in which a CPU has last cleared what a thread could find */
 static uint32_t use_deadline;
+static uint32_t mitigations_at_exit; /* MITIGATION_* */
+
+/* Number of the current thread; percpu.thread is the address of its record. */
+uint32_t cpu_current(void)
+{
+    return percpu[0].current;
+}
+
+void cpu_set_current(uint32_t thread)
+{
+    percpu[0].current = thread;
+    uint64_t record = machine_record(thread);
+    percpu[0].thread = record;
+    percpu[0].tss_stack = record + FRAME_END;
+}
+
+void cpu_set_scratch(uint64_t value)
+{
+    percpu[0].scratch = value;
+}
+
+void cpu_set_vector(uint32_t vector)
+{
+    percpu[0].vector = vector;
+}
+
+/* Where the loaded page map is another one than at the last return to user mode. */
+void mitigations_leave(void)
+{
+    uint64_t space = machine_read_cr3();
+    if (last_space[percpu[0].cpu] != space) {
+        last_space[percpu[0].cpu] = space;
+        if ((mitigations_at_exit & MITIGATION_SELECTORS) != 0u) {
+            machine_load_ds(0u);
+            machine_load_es(0u);
+            machine_load_fs(0u);
+            machine_swap_gs();
+            machine_load_gs(0u);
+            machine_swap_gs();
+        }
+        if ((mitigations_at_exit & MITIGATION_PREDICTIONS) != 0u) {
+            machine_write_msr(MSR_PREDICTION_COMMAND, PREDICTION_BARRIER);
+        }
+    }
+    if ((mitigations_at_exit & MITIGATION_BUFFERS) != 0u) {
+        machine_clear_buffers();
+    }
+}
 
 void mitigations_forget_space(void)
 {

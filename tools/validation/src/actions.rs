@@ -2,7 +2,7 @@
 //! machine must wait, with equal operands.
 
 use crate::engine::{Engine, Touch};
-use crate::image::{RAX, RCX, RDX};
+use crate::image::{GS, RAX, RCX, RDX};
 use crate::machine::Step;
 use crate::primitives::register;
 use crate::state::{refuse, Event, State, Stop};
@@ -14,24 +14,47 @@ const SEGMENT_BASES: (u128, u128) = (0xc000_0100, 0xc000_0103);
 /// `KERNEL_BASE` of layout.h: where the image is mapped, from its physical address.
 const KERNEL_BASE: u64 = 0xffff_ffff_8000_0000;
 
+/// `SELECTOR_KERNEL_DATA` of layout.h.
+const KERNEL_DATA: u64 = 0x10;
+
 /// What an action may change of what the terms know; none if it is no action. Devices and other CPUs may look at memory at an
 /// action, and it is compared before each.
 pub fn writes(function: &str) -> Option<&'static [(&'static str, &'static str)]> {
     match function {
         // An interrupt's stub has run since interrupts were let in.
+        // Other threads run.
+        "machine_continue" => None,
         "machine_interrupts_off" => Some(&[("percpu", "vector")]),
         _ if function.starts_with("machine_") => Some(&[]),
         _ => None,
     }
 }
 
-/// An address in the image that a contract names; none if the function is no such.
-pub fn address(engine: &Engine<'_>, function: &str) -> Option<u64> {
-    match function {
-        "machine_kernel_map" => engine.layout.address(engine.program, "root")?.checked_sub(KERNEL_BASE),
-        "machine_thread_start" => engine.image.only("arch_thread_start"),
+/// A value that a contract names, and that no instruction makes; none if the function is no such.
+pub fn value(engine: &Engine<'_>, function: &str, arguments: &[Term]) -> Option<Term> {
+    let number = |address: u64| constant(u128::from(address), 64);
+    match (function, arguments) {
+        ("machine_kernel_map", []) => {
+            engine.layout.address(engine.program, "root")?.checked_sub(KERNEL_BASE).map(number)
+        }
+        ("machine_thread_start", []) => engine.image.only("arch_thread_start").map(number),
+        ("machine_record", [thread]) => engine.record(*thread),
+        ("machine_register", [register]) => engine.at_entry(*register),
         _ => None,
     }
+}
+
+/// Whether nothing of the routine is executed behind the action.
+pub fn leaves(function: &str) -> bool {
+    const LEAVE: [&str; 6] = [
+        "machine_sysret",
+        "machine_iret",
+        "machine_close_window",
+        "machine_resume",
+        "machine_continue",
+        "machine_undefined",
+    ];
+    LEAVE.contains(&function)
 }
 
 /// The width of an action by the end of its name.
@@ -66,6 +89,7 @@ impl Engine<'_> {
                     None => return Ok(false),
                 }
             }
+            (_, [stack]) if function == "machine_continue" => return self.continues(state, event, *stack),
             (Event::System(text), _) => {
                 let (name, operands) = text.split_once(' ').unwrap_or((text, ""));
                 let operands: Vec<&str> = operands.split(',').map(str::trim).filter(|one| !one.is_empty()).collect();
@@ -162,7 +186,43 @@ impl Engine<'_> {
                 self.require(state, "the address", held, *address)?;
                 None
             }
-            ("machine_fence", [], "mfence", [])
+            ("machine_load_ds" | "machine_load_es" | "machine_load_fs" | "machine_load_gs", [selector], "mov", [to, from])
+                if function.ends_with(to) =>
+            {
+                let Some(held) = wide(from).and_then(|name| given(state, name)) else { return Ok(None) };
+                self.require(state, "the selector", low(held, 16), low(*selector, 16))?;
+                if *to == "gs" && state.registers[GS] != self.entry.user {
+                    return refuse("a load of GS that takes the CPU's record away");
+                }
+                None
+            }
+            ("machine_swap_gs", [], "swapgs", []) => {
+                self.swap_gs(state)?;
+                None
+            }
+            ("machine_sysret", registers, "sysretq", []) => {
+                self.leaves_for_user(state, registers, &[])?;
+                None
+            }
+            ("machine_iret", values, "iretq", []) if values.len() == 20 => {
+                self.leaves_for_user(state, &values[..15], &values[15..])?;
+                None
+            }
+            ("machine_close_window" | "machine_resume", [], "iretq", []) => {
+                self.resumes(state, function == "machine_close_window")?;
+                None
+            }
+            ("machine_clear_buffers", [], "verw", [place]) => {
+                // Only with a selector of a writable segment does it overwrite buffers.
+                let at = place.trim_start_matches(|letter| letter != '[').trim_matches(['[', ']']);
+                let at = u64::from_str_radix(at.trim_end_matches('h'), 16).ok();
+                if at.and_then(|at| self.image.program().constant(at, 2)) != Some(KERNEL_DATA) {
+                    return refuse("verw, not of the kernel's data segment");
+                }
+                None
+            }
+            ("machine_undefined", [], "ud2", [])
+            | ("machine_fence", [], "mfence", [])
             | ("machine_interrupts_on", [], "sti", [])
             | ("machine_interrupts_off", [], "cli", [])
             | ("machine_halt", [], "hlt", []) => None,
@@ -233,6 +293,13 @@ impl Engine<'_> {
 /// The stack is no device.
 fn is_stack(engine: &Engine<'_>, address: Term) -> bool {
     crate::memory::offset(address, engine.entry.stack).is_some()
+}
+
+/// The whole of a register of 16 or 32 bits.
+fn wide(name: &str) -> Option<&'static str> {
+    const NAMES: [&str; 6] = ["rax", "rcx", "rdx", "rbx", "rsi", "rdi"];
+    let short = name.strip_prefix('e').unwrap_or(name);
+    NAMES.into_iter().find(|whole| whole.strip_prefix('r') == Some(short))
 }
 
 /// The register that a port is read into.

@@ -123,7 +123,8 @@ impl Engine<'_> {
     /// Memory may have changed: all of it, or these kinds of cells. There both sides see the same.
     pub fn havoc(&mut self, state: &mut State, writes: Option<&BTreeSet<usize>>) {
         for (cells, known) in self.program.cells.iter().enumerate() {
-            if writes.is_none_or(|writes| writes.contains(&cells)) && !self.program.is_set_at_start(cells) {
+            let may_change = !self.program.is_set_at_start(cells) && !self.stays.contains(&cells);
+            if may_change && writes.is_none_or(|writes| writes.contains(&cells)) {
                 state.memory[cells] = fresh_array("memory", known.width);
                 state.proved[cells] = state.memory[cells];
             }

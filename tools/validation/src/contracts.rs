@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use c2coq::ast::Unit;
 use c2coq::certified::CoqError;
 use c2coq::coq::fields;
-use c2coq::{check, defines, Options};
+use c2coq::{check, defines, Checked, Options};
 
 use crate::program::{Program, ProgramError};
 
@@ -30,7 +30,7 @@ impl Program {
         };
         let checked = check(&paths, &options).map_err(CoqError::from)?;
         if !checked.faults.is_empty() {
-            return Err(ProgramError::C(CoqError::Subset(Box::new(checked))));
+            return Err(ProgramError::Refused(faults(&checked)));
         }
         for unit in &checked.program.units {
             self.prototypes_of(unit);
@@ -62,6 +62,15 @@ impl Program {
         }
         Ok(())
     }
+}
+
+/// What is outside the subset, a line each.
+fn faults(checked: &Checked) -> String {
+    let line = |fault: &c2coq::fault::Fault| {
+        let (line, _) = checked.sources.position(fault.span.file, fault.span.start);
+        format!("{}:{line}: {}", checked.sources.get(fault.span.file).path.display(), fault.message)
+    };
+    checked.faults.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The C files of the folder.

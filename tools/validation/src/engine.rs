@@ -35,6 +35,8 @@ pub struct Entry {
     /// Where the caller goes on.
     pub back: Term,
     pub base: Term,
+    /// The user's base of GS.
+    pub user: Term,
 }
 
 /// An access to an atomic cell, or to a device's register, by one instruction.
@@ -84,12 +86,19 @@ pub struct Engine<'a> {
     /// Functions that the machine calls, and that are taken to do what their terms say.
     pub called: BTreeSet<String>,
     pub function: Arc<Function>,
+    /// What general registers held at the entry, and what no call changes.
+    pub entry_registers: Vec<Term>,
+    pub stays: BTreeSet<usize>,
+    /// Which of the ways to enter a routine, and the frame that the processor has saved then.
+    pub variant: u32,
+    pub entry_frame: Vec<Term>,
     pub writes: HashMap<String, Option<Rc<BTreeSet<usize>>>>,
     pub touches: HashMap<String, Option<Rc<BTreeSet<usize>>>>,
 }
 
 impl<'a> Engine<'a> {
     pub fn new(program: &'a Program, image: &'a Image<'a>, layout: &'a Layout, function: Arc<Function>) -> Engine<'a> {
+        let stays = crate::routines::stays(program, &function.name);
         Engine {
             program,
             image,
@@ -116,6 +125,10 @@ impl<'a> Engine<'a> {
             refusals: Vec::new(),
             called: BTreeSet::new(),
             function,
+            entry_registers: Vec::new(),
+            stays,
+            variant: 0,
+            entry_frame: Vec::new(),
             writes: HashMap::new(),
             touches: HashMap::new(),
         }
@@ -123,7 +136,7 @@ impl<'a> Engine<'a> {
 
     fn fresh_entry() -> Entry {
         let name = |name| fresh(name, 64);
-        Entry { stack: name("rsp"), percpu: name("gs"), back: name("return"), base: name("rbp") }
+        Entry { stack: name("rsp"), percpu: name("gs"), back: name("return"), base: name("rbp"), user: name("user") }
     }
 
     /// Explores all states from the function's entry on; what remains in `refusals` is why it is not validated.
@@ -206,6 +219,8 @@ impl<'a> Engine<'a> {
             doubt: None,
         };
         self.assume_requirements(&mut state);
+        self.enter_routine(&mut state)?;
+        self.entry_registers = state.registers[..GENERAL].to_vec();
         Ok(state)
     }
 

@@ -98,6 +98,17 @@ impl<'p> Image<'p> {
         named.next().is_none().then_some(first)
     }
 
+    /// The code of a function, or of a routine of assembly, whose size no symbol tells: up to the next symbol.
+    pub fn code(&self, name: &str) -> Option<Range> {
+        if let Some(function) = self.function(name) {
+            return Some(function.clone());
+        }
+        let start = self.only(name).filter(|start| self.function_at(*start).is_none())?;
+        let symbols = self.program().symbols().iter().filter(|one| one.kind != SymbolKind::Label);
+        let end = symbols.map(|one| one.address).filter(|at| *at > start).min()?;
+        Some(Range { start, end, name: name.to_string() })
+    }
+
     /// Whether a function or an assembly routine has this name.
     pub fn has(&self, name: &str) -> bool {
         self.entries.values().any(|known| known == name)

@@ -45,6 +45,7 @@ mod reader;
 mod relation;
 mod report;
 mod requirements;
+mod routines;
 mod run;
 mod slots;
 mod solver;

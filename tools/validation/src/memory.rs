@@ -212,7 +212,7 @@ impl Engine<'_> {
     /// The index by which the term has accessed this scalar since others may last have changed memory, and on which of the paths
     /// that the state stands for it has. What it has not accessed may change at any time: its value is any value.
     fn accessed(&mut self, state: &mut State, access: &Access) -> Result<(Term, Term), Stop> {
-        if self.program.is_set_at_start(access.cells) {
+        if self.program.is_set_at_start(access.cells) || self.stays.contains(&access.cells) {
             return Ok((access.flat, constant(1, 1)));
         }
         let (mut flat, mut guard) = (None, constant(0, 1));

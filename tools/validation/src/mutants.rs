@@ -104,8 +104,8 @@ pub fn sample(image: &[u8], functions: &[String], count: usize, seed: u64) -> Re
     let mut random = Random(seed);
     let mut all = Vec::new();
     for name in functions {
-        let Some(range) = listing.function(name) else { continue };
-        for instruction in listing.instructions(range).map_err(Error::Image)? {
+        let Some(range) = listing.code(name) else { continue };
+        for instruction in listing.instructions(&range).map_err(Error::Image)? {
             if instruction.mnemonic == "nop" {
                 continue;
             }

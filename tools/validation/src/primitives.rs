@@ -196,8 +196,8 @@ pub fn inline(
         }
         ("arch_nested_frame" | "arch_iommu_frame", [entry]) => extract(*entry, ENTRY_FRAME, 32),
         ("arch_index_mask", [index, mask]) => and(*index, *mask),
-        _ => match crate::actions::address(engine, name) {
-            Some(address) => constant(u128::from(address), 64),
+        _ => match crate::actions::value(engine, name, arguments) {
+            Some(value) => value,
             None => return Ok(Inline::Not),
         },
     };

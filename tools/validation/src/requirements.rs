@@ -6,8 +6,9 @@
 //! Callers that are not validated are not checked: that they keep to it is trusted, and the report says so.
 
 use crate::engine::Engine;
+use crate::image::ARGUMENTS;
 use crate::state::{refuse, State, Stop};
-use crate::term::build::{and, less, not};
+use crate::term::build::{and, equal, extract, less, not};
 use crate::term::{constant, Term};
 
 /// A parameter, counted from 0, and its least and greatest value.
@@ -40,7 +41,27 @@ const REQUIREMENTS: [Requirement; 10] = [
     Requirement { function: "iommu_print_number", parameter: 1, least: 4, most: 8 },
 ];
 
-pub fn of(function: &str) -> impl Iterator<Item = &'static Requirement> + '_ {
+/// Functions of assembly that read all 64 bits of the register of an argument of 32, which the calling convention does not
+/// promise: callers must have cleared the upper half. By the parameter, counted from 0.
+const WHOLE: [(&str, usize); 1] = [("arch_switch", 0)];
+
+/// The parameters of a function that stand in whole registers.
+fn whole(function: &str) -> impl Iterator<Item = usize> + '_ {
+    WHOLE.iter().filter(move |(name, _)| *name == function).map(|(_, parameter)| *parameter)
+}
+
+/// That the upper half of a parameter's register is 0.
+fn is_whole(state: &State, parameter: usize) -> Term {
+    equal(extract(state.registers[ARGUMENTS[parameter]], 32, 32), constant(0, 32))
+}
+
+/// What a function requires, for people.
+pub fn texts(function: &str) -> Vec<String> {
+    let whole = whole(function).map(|parameter| format!("argument {} in a whole register", parameter + 1));
+    of(function).map(Requirement::text).chain(whole).collect()
+}
+
+fn of(function: &str) -> impl Iterator<Item = &'static Requirement> + '_ {
     REQUIREMENTS.iter().filter(move |one| one.function == function)
 }
 
@@ -50,7 +71,7 @@ impl Requirement {
         and(not(less(value, number(self.least))), not(less(number(self.most), value)))
     }
 
-    pub fn text(&self) -> String {
+    fn text(&self) -> String {
         format!("argument {} from {} to {}", self.parameter + 1, self.least, self.most)
     }
 }
@@ -60,6 +81,10 @@ impl Engine<'_> {
     pub fn assume_requirements(&self, state: &mut State) {
         for one in of(&self.function.name) {
             let holds = one.holds(state.locals[one.parameter]);
+            state.path.assume(holds);
+        }
+        for parameter in whole(&self.function.name) {
+            let holds = is_whole(state, parameter);
             state.path.assume(holds);
         }
     }
@@ -72,6 +97,12 @@ impl Engine<'_> {
             };
             if !state.path.always(one.holds(*value), &mut self.solver)? {
                 return refuse(format!("{function} requires {}, which this call may not keep", one.text()));
+            }
+        }
+        for parameter in whole(function) {
+            let holds = is_whole(state, parameter);
+            if !state.path.always(holds, &mut self.solver)? {
+                return refuse(format!("{function} requires argument {} in a whole register", parameter + 1));
             }
         }
         Ok(())

@@ -94,7 +94,7 @@ pub fn validate(
         .filter(|function| options.functions.is_empty() || options.functions.contains(&function.name))
         .collect();
     let (present, absent): (Vec<_>, Vec<_>) =
-        chosen.into_iter().partition(|function| listing.function(&function.name).is_some());
+        chosen.into_iter().partition(|function| listing.code(&function.name).is_some());
     let kept = Mutex::new(Kept::open(options.kept.as_deref(), image, &program));
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<FunctionResult>> = Mutex::new(Vec::new());
@@ -204,7 +204,7 @@ pub fn validate_one(
     let begin = Instant::now();
     let mut engine = Engine::new(program, image, layout, Arc::clone(function));
     let mut result = FunctionResult::of(&function.name, &function.layer);
-    let Some(range) = image.function(&function.name) else {
+    let Some(range) = image.code(&function.name) else {
         result.reasons.push("the image has no function of this name, or several".to_string());
         return result;
     };
@@ -212,29 +212,38 @@ pub fn validate_one(
         result.reasons.push("several functions of the C have this name".to_string());
         return result;
     }
-    let size = image.instructions(range).map_or(0, |all| all.len());
+    let size = image.instructions(&range).map_or(0, |all| all.len());
     let limit = limit + PER_INSTRUCTION * size as u64;
-    for (mode, fuses) in modes(has_loop(&function.body, program, 0), size > LARGE) {
-        engine.validate(range.start, mode, fuses, limit);
-        result.queries += engine.solver.queries;
-        if engine.refusals.is_empty() {
-            result.reasons.clear();
+    let mut covered = BTreeSet::new();
+    for variant in 0..crate::routines::variants(&function.name) {
+        engine.variant = variant;
+        for (mode, fuses) in modes(has_loop(&function.body, program, 0), size > LARGE) {
+            engine.validate(range.start, mode, fuses, limit);
+            result.queries += engine.solver.queries;
+            if engine.refusals.is_empty() {
+                result.reasons.clear();
+                break;
+            }
+            if result.reasons.is_empty() {
+                result.reasons = engine.refusals.iter().map(|refusal| refusal.text(image)).collect();
+                result.reasons.dedup();
+                result.reasons.truncate(5);
+            }
+        }
+        covered.append(&mut engine.covered);
+        if !result.reasons.is_empty() {
             break;
         }
-        if result.reasons.is_empty() {
-            result.reasons = engine.refusals.iter().map(|refusal| refusal.text(image)).collect();
-            result.reasons.dedup();
-            result.reasons.truncate(5);
-        }
     }
-    let all = match image.instructions(range) {
+    engine.covered = covered;
+    let all = match image.instructions(&range) {
         Ok(all) => all,
         Err(why) => {
             result.reasons.push(why);
             Vec::new()
         }
     };
-    let dead = engine.unreachable(range, &all);
+    let dead = engine.unreachable(&range, &all);
     for instruction in all.iter().filter(|instruction| instruction.mnemonic != "nop") {
         result.instructions += 1;
         if engine.covered.contains(&instruction.address) {
@@ -254,7 +263,7 @@ pub fn validate_one(
     }
     result.answers = engine.solver.answers();
     result.validated = result.reasons.is_empty();
-    result.requires = crate::requirements::of(&function.name).map(|one| one.text()).collect();
+    result.requires = crate::requirements::texts(&function.name);
     result.calls = engine.called.iter().cloned().collect();
     result.covered_addresses = engine.covered.iter().copied().collect();
     result.seconds = (begin.elapsed().as_secs_f64() * 100.0).round() / 100.0;

@@ -126,6 +126,10 @@ impl Engine<'_> {
                 Ok(Agreed::Ended)
             }
             Sync::Call { function, arguments, result } => {
+                if let (true, [vector]) = (crate::routines::is_jump(function), arguments.as_slice()) {
+                    self.jumps(&mut now, function, event, *vector)?;
+                    return Ok(Agreed::Ended);
+                }
                 let mut why = None;
                 if let Event::Call { name, target, back } = event {
                     if name == function {
@@ -147,6 +151,7 @@ impl Engine<'_> {
                     return refuse(reason);
                 }
                 match self.primitive(&mut now, function, arguments, *result, event)? {
+                    true if crate::actions::leaves(function) => Ok(Agreed::Ended),
                     true => Ok(self.next_of(now)?.map_or(Agreed::Ended, Agreed::both)),
                     false => refuse(format!("the term calls {function}, but the machine {}", event.text())),
                 }

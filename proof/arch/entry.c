@@ -1,0 +1,190 @@
+/* Entry from and exit to user mode, and switches between threads.
+ *
+ * A routine that is entered from user mode finds GS with the user's base, its own thread's number and record in the CPU's
+ * record, and that thread's kernel stack empty. A call comes back on the thread that made it. */
+#include "arch.h"
+#include "machine.h"
+#include "parts.h"
+
+#define EXIT_ENDS 0x80000000u
+
+#define VECTOR_NMI 2u
+#define VECTOR_DOUBLE_FAULT 8u
+#define VECTOR_PAGE_FAULT 14u
+#define VECTOR_MACHINE_CHECK 18u
+#define WITH_ERROR_CODE 0x60227d00u /* vectors for which the processor saves an error code, bit by bit */
+
+struct arch_threads {
+    uint64_t word[UCTX_WORDS];
+    uint64_t kernel_rsp;
+    uint64_t stack_top;
+    uint32_t fpu_fresh;
+    uint32_t at_exit;
+    uint32_t spare[10];
+};
+
+static struct arch_threads arch_threads[NUM_THREAD];
+
+/* What is to be done before a thread goes on in user mode; it may end instead. */
+static void entry_leave(uint32_t t)
+{
+    uint32_t at_exit = arch_threads[t].at_exit;
+    if (at_exit != 0u) {
+        if ((at_exit & EXIT_ENDS) != 0u) {
+            trap_end();
+            machine_undefined();
+        }
+        mitigations_leave();
+    }
+}
+
+/* All registers but RCX and R11. */
+static void entry_save(uint32_t t)
+{
+    uint64_t value = machine_register(RAX);
+    arch_threads[t].word[UCTX_RAX] = value;
+    value = machine_register(RBX);
+    arch_threads[t].word[UCTX_RBX] = value;
+    value = machine_register(RDX);
+    arch_threads[t].word[UCTX_RDX] = value;
+    value = machine_register(RSI);
+    arch_threads[t].word[UCTX_RSI] = value;
+    value = machine_register(RDI);
+    arch_threads[t].word[UCTX_RDI] = value;
+    value = machine_register(RBP);
+    arch_threads[t].word[UCTX_RBP] = value;
+    value = machine_register(R8);
+    arch_threads[t].word[UCTX_R8] = value;
+    value = machine_register(R9);
+    arch_threads[t].word[UCTX_R9] = value;
+    value = machine_register(R10);
+    arch_threads[t].word[UCTX_R10] = value;
+    value = machine_register(R12);
+    arch_threads[t].word[UCTX_R12] = value;
+    value = machine_register(R13);
+    arch_threads[t].word[UCTX_R13] = value;
+    value = machine_register(R14);
+    arch_threads[t].word[UCTX_R14] = value;
+    value = machine_register(R15);
+    arch_threads[t].word[UCTX_R15] = value;
+}
+
+/* `syscall`: the processor has put RIP into RCX and the flags into R11. */
+void arch_syscall_entry(void)
+{
+    machine_swap_gs();
+    uint32_t t = cpu_current();
+    uint64_t rdi = machine_register(RDI);
+    uint64_t rsi = machine_register(RSI);
+    uint64_t rsp = machine_register(RSP);
+    cpu_set_scratch(rsp);
+    arch_threads[t].word[UCTX_RSP] = rsp;
+    uint64_t value = machine_register(RCX);
+    arch_threads[t].word[UCTX_RIP] = value;
+    value = machine_register(R11);
+    arch_threads[t].word[UCTX_RFLAGS] = value;
+    entry_save(t);
+    trap_syscall(rdi, rsi);
+    entry_leave(t);
+    machine_swap_gs();
+    machine_sysret(arch_threads[t].word[UCTX_RAX], arch_threads[t].word[UCTX_RBX], arch_threads[t].word[UCTX_RIP],
+                   arch_threads[t].word[UCTX_RDX], arch_threads[t].word[UCTX_RSI], arch_threads[t].word[UCTX_RDI],
+                   arch_threads[t].word[UCTX_RBP], arch_threads[t].word[UCTX_R8], arch_threads[t].word[UCTX_R9],
+                   arch_threads[t].word[UCTX_R10], arch_threads[t].word[UCTX_RFLAGS], arch_threads[t].word[UCTX_R12],
+                   arch_threads[t].word[UCTX_R13], arch_threads[t].word[UCTX_R14], arch_threads[t].word[UCTX_R15],
+                   arch_threads[t].word[UCTX_RSP]);
+}
+
+void arch_user_return(void)
+{
+    uint32_t t = cpu_current();
+    entry_leave(t);
+    machine_swap_gs();
+    machine_iret(arch_threads[t].word[UCTX_RAX], arch_threads[t].word[UCTX_RBX], arch_threads[t].word[UCTX_RCX],
+                 arch_threads[t].word[UCTX_RDX], arch_threads[t].word[UCTX_RSI], arch_threads[t].word[UCTX_RDI],
+                 arch_threads[t].word[UCTX_RBP], arch_threads[t].word[UCTX_R8], arch_threads[t].word[UCTX_R9],
+                 arch_threads[t].word[UCTX_R10], arch_threads[t].word[UCTX_R11], arch_threads[t].word[UCTX_R12],
+                 arch_threads[t].word[UCTX_R13], arch_threads[t].word[UCTX_R14], arch_threads[t].word[UCTX_R15],
+                 arch_threads[t].word[UCTX_RIP], arch_threads[t].word[UCTX_CS], arch_threads[t].word[UCTX_RFLAGS],
+                 arch_threads[t].word[UCTX_RSP], arch_threads[t].word[UCTX_SS]);
+}
+
+/* Where a thread's first switch goes on. */
+void arch_thread_start(void)
+{
+    trap_leave();
+    arch_user_return();
+}
+
+void arch_switch(uint32_t to)
+{
+    uint32_t from = cpu_current();
+    uint64_t rsp = machine_register(RSP);
+    arch_threads[from].kernel_rsp = rsp;
+    cpu_set_current(to);
+    machine_continue(arch_threads[to].kernel_rsp);
+}
+
+static void interrupt_from_user(uint32_t vector, uint32_t has_code)
+{
+    uint32_t t = cpu_current();
+    uint64_t cs = arch_threads[t].word[UCTX_CS]; /* saved by the processor, as RIP, the flags, RSP and SS */
+    if (has_code == 0u) {
+        arch_threads[t].word[UCTX_ERROR_CODE] = 0ul;
+    }
+    arch_threads[t].word[UCTX_VECTOR] = (uint64_t)vector;
+    machine_swap_gs();
+    entry_save(t);
+    uint64_t value = machine_register(RCX);
+    arch_threads[t].word[UCTX_RCX] = value;
+    value = machine_register(R11);
+    arch_threads[t].word[UCTX_R11] = value;
+    if (vector == VECTOR_PAGE_FAULT) {
+        value = machine_read_cr2();
+        arch_threads[t].word[UCTX_FAULT_ADDRESS] = value;
+    }
+    if (vector >= VECTOR_BASE) {
+        trap_interrupt(vector);
+    } else {
+        trap_exception();
+    }
+    arch_user_return();
+}
+
+/* An exception or interrupt. In the kernel interrupts come in windows alone, and an exception is fatal. */
+void arch_vector_stubs(uint32_t vector, uint32_t from_user)
+{
+    if (vector == VECTOR_NMI) {
+        arch_nmi_entry(vector);
+    } else if (vector == VECTOR_DOUBLE_FAULT || vector == VECTOR_MACHINE_CHECK) {
+        arch_fatal_entry(vector);
+    } else if (from_user != 0u) {
+        uint32_t has_code = 0u;
+        if (vector < VECTOR_BASE) {
+            has_code = (WITH_ERROR_CODE >> vector) & 1u;
+        }
+        interrupt_from_user(vector, has_code);
+    } else if (vector < VECTOR_BASE) {
+        arch_fatal_entry(vector);
+    } else {
+        cpu_set_vector(vector);
+        machine_close_window();
+    }
+}
+
+static uint64_t nmi_count;
+static uint32_t machine_stopped;
+
+/* Counted and otherwise ignored, unless the machine has been stopped. */
+void arch_nmi_entry(uint32_t vector)
+{
+    nmi_count = nmi_count + 1ul;
+    if (machine_stopped != 0u) {
+        uint32_t on = 1u;
+        while (on != 0u) {
+            machine_interrupts_off();
+            machine_halt();
+        }
+    }
+    machine_resume();
+}
