@@ -8,6 +8,10 @@
 
 #define EXIT_ENDS 0x80000000u
 
+#define USER_CODE 0x2bul
+#define USER_DATA 0x23ul
+#define USER_FLAGS 0x202ul
+
 #define VECTOR_NMI 2u
 #define VECTOR_DOUBLE_FAULT 8u
 #define VECTOR_PAGE_FAULT 14u
@@ -24,6 +28,28 @@ struct arch_threads {
 };
 
 static struct arch_threads arch_threads[NUM_THREAD];
+
+/* A new context, and a kernel stack on which the first switch finds arch_thread_start. */
+void arch_thread_init(uint32_t thread)
+{
+    for (uint32_t i = 0u; i < UCTX_WORDS; i = i + 1u) {
+        arch_threads[thread].word[i] = 0ul;
+    }
+    arch_threads[thread].word[UCTX_CS] = USER_CODE;
+    arch_threads[thread].word[UCTX_SS] = USER_DATA;
+    arch_threads[thread].word[UCTX_RFLAGS] = USER_FLAGS;
+    uint32_t chosen = mitigations_chosen();
+    arch_threads[thread].at_exit = chosen;
+    uint64_t stack = arch_threads[thread].stack_top - 8ul;
+    uint64_t start = machine_thread_start();
+    machine_write64(stack, start);
+    arch_threads[thread].kernel_rsp = stack;
+}
+
+void arch_fpu_reset(uint32_t thread)
+{
+    arch_threads[thread].fpu_fresh = 1u;
+}
 
 /* What is to be done before a thread goes on in user mode; it may end instead. */
 static void entry_leave(uint32_t t)

@@ -42,8 +42,8 @@ void machine_interrupts_off(void);
 void machine_halt(void);
 
 /* ---- addresses in the image: no instruction ---- */
-uint64_t machine_kernel_map(void);   /* physical address of the kernel's root table */
-uint64_t machine_thread_start(void); /* of arch_thread_start */
+uint64_t machine_kernel_map(void);        /* physical address of the kernel's root table */
+uint64_t machine_thread_start(void);      /* of arch_thread_start */
 uint64_t machine_record(uint32_t thread); /* of arch_threads[thread] */
 
 /* ---- entry and exit ---- */

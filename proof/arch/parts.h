@@ -17,6 +17,7 @@ uint64_t amdvi_read(uint64_t base, uint32_t reg);
 void amdvi_write(uint64_t base, uint32_t reg, uint64_t value);
 void mitigations_forget_space(void);
 void mitigations_leave(void);
+uint32_t mitigations_chosen(void);
 void arch_syscall_entry(void);
 void arch_user_return(void);
 void arch_thread_start(void);
@@ -25,6 +26,7 @@ void arch_nmi_entry(uint32_t vector);
 void arch_fatal_entry(uint32_t vector);
 
 /* ---- this CPU's record (processor.c) ---- */
+uint32_t cpu_number(void);
 uint32_t cpu_current(void);
 void cpu_set_current(uint32_t thread);
 void cpu_set_scratch(uint64_t value);

@@ -3,12 +3,6 @@
 #include "machine.h"
 #include "parts.h"
 
-/* As BOOT_MITIGATION_* of the boot table. */
-#define MITIGATION_BUFFERS 1u
-#define MITIGATION_PREDICTIONS 2u
-#define MITIGATION_SELECTORS 8u
-#define MSR_PREDICTION_COMMAND 0x49u
-#define PREDICTION_BARRIER 1ul
 #define MSR_TSC_DEADLINE 0x6e0u
 #define APIC_TIMER_INITIAL 0x380u
 
@@ -33,9 +27,12 @@ struct percpu {
 #define FRAME_END 176ul /* of a thread's record: behind the frame of iretq */
 
 static struct percpu percpu[1];
-static uint64_t last_space[NUM_CPU]; /* the address space in which a CPU has last cleared what a thread could find */
 static uint32_t use_deadline;
-static uint32_t mitigations_at_exit; /* MITIGATION_* */
+
+uint32_t cpu_number(void)
+{
+    return percpu[0].cpu;
+}
 
 /* Number of the current thread; percpu.thread is the address of its record. */
 uint32_t cpu_current(void)
@@ -59,34 +56,6 @@ void cpu_set_scratch(uint64_t value)
 void cpu_set_vector(uint32_t vector)
 {
     percpu[0].vector = vector;
-}
-
-/* Where the loaded page map is another one than at the last return to user mode. */
-void mitigations_leave(void)
-{
-    uint64_t space = machine_read_cr3();
-    if (last_space[percpu[0].cpu] != space) {
-        last_space[percpu[0].cpu] = space;
-        if ((mitigations_at_exit & MITIGATION_SELECTORS) != 0u) {
-            machine_load_ds(0u);
-            machine_load_es(0u);
-            machine_load_fs(0u);
-            machine_swap_gs();
-            machine_load_gs(0u);
-            machine_swap_gs();
-        }
-        if ((mitigations_at_exit & MITIGATION_PREDICTIONS) != 0u) {
-            machine_write_msr(MSR_PREDICTION_COMMAND, PREDICTION_BARRIER);
-        }
-    }
-    if ((mitigations_at_exit & MITIGATION_BUFFERS) != 0u) {
-        machine_clear_buffers();
-    }
-}
-
-void mitigations_forget_space(void)
-{
-    last_space[percpu[0].cpu] = 0ul;
 }
 
 void arch_page_map_load_kernel(void)

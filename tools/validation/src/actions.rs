@@ -140,7 +140,12 @@ impl Engine<'_> {
                     return Ok(None);
                 }
                 self.is_port(state, to, *port)?;
-                self.require(state, "what is written to the port", low(state.registers[RAX], width), low(*value, width))?;
+                self.require(
+                    state,
+                    "what is written to the port",
+                    low(state.registers[RAX], width),
+                    low(*value, width),
+                )?;
                 None
             }
             ("machine_read_msr", [msr], "rdmsr", []) => {
@@ -186,9 +191,12 @@ impl Engine<'_> {
                 self.require(state, "the address", held, *address)?;
                 None
             }
-            ("machine_load_ds" | "machine_load_es" | "machine_load_fs" | "machine_load_gs", [selector], "mov", [to, from])
-                if function.ends_with(to) =>
-            {
+            (
+                "machine_load_ds" | "machine_load_es" | "machine_load_fs" | "machine_load_gs",
+                [selector],
+                "mov",
+                [to, from],
+            ) if function.ends_with(to) => {
                 let Some(held) = wide(from).and_then(|name| given(state, name)) else { return Ok(None) };
                 self.require(state, "the selector", low(held, 16), low(*selector, 16))?;
                 if *to == "gs" && state.registers[GS] != self.entry.user {

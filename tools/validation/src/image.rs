@@ -109,6 +109,14 @@ impl<'p> Image<'p> {
         Some(Range { start, end, name: name.to_string() })
     }
 
+    /// All functions, and all routines of assembly.
+    pub fn all_code(&self) -> Vec<Range> {
+        let is_mark = |name: &str| name.starts_with("kernel_");
+        let routines = self.entries.iter().filter(|(at, name)| self.function_at(**at).is_none() && !is_mark(name));
+        let routines = routines.filter_map(|(_, name)| self.code(name));
+        self.functions.iter().cloned().chain(routines).collect()
+    }
+
     /// Whether a function or an assembly routine has this name.
     pub fn has(&self, name: &str) -> bool {
         self.entries.values().any(|known| known == name)

@@ -56,5 +56,5 @@ mod term;
 
 pub use examples::{examples, runs};
 pub use program::Program;
-pub use report::{schema, BinaryResult, FunctionResult, MutantCounts, Share, Validation, TRUSTED};
+pub use report::{schema, ArchShare, BinaryResult, FunctionResult, MutantCounts, Share, Validation, TRUSTED};
 pub use run::{validate, Error, Options, SecondSolver};

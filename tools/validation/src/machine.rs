@@ -3,7 +3,7 @@
 use wcet_binary::lift::il::{self, Expression, Flow, Kind, Op, Operand, Register, Target, Unary, Value};
 
 use crate::engine::Engine;
-use crate::image::{is_clone, DF, RSP};
+use crate::image::{is_clone, DF, RAX, RCX, RDI, RSP};
 use crate::memory::offset;
 use crate::state::{refuse, Event, State, Stop};
 use crate::term::build::{
@@ -151,6 +151,10 @@ impl Engine<'_> {
             return Err(Stop::Event(Event::System(self.image.text(&instruction))));
         }
         if let Flow::Repeat { .. } = instruction.flow {
+            if self.stores_repeatedly(state, &self.image.text(&instruction))? {
+                self.covered.insert(at);
+                return Ok(Step::Next(next));
+            }
             return Err(Stop::Event(Event::Repeat(self.image.text(&instruction))));
         }
         let before = offset(state.registers[RSP], self.entry.stack);
@@ -221,6 +225,22 @@ impl Engine<'_> {
             Flow::Return { to, when: None } => Step::Return(self.value(state, &temporaries, to)?),
             _ => return refuse("control goes where it cannot be followed"),
         })
+    }
+
+    /// `rep stosq` of a known small number of words: as many stores. False if it is something else.
+    fn stores_repeatedly(&mut self, state: &mut State, text: &str) -> Result<bool, Stop> {
+        const MOST: u128 = 64;
+        let Some(count) = state.registers[RCX].value().filter(|count| *count <= MOST) else { return Ok(false) };
+        if !text.starts_with("rep stosq") || !self.direction_is_clear(state)? {
+            return Ok(false);
+        }
+        for _ in 0..count {
+            let (to, value) = (state.registers[RDI], state.registers[RAX]);
+            self.store(state, to, value, None)?;
+            state.registers[RDI] = add(to, constant(8, 64));
+        }
+        state.registers[RCX] = constant(0, 64);
+        Ok(true)
     }
 
     fn value(&self, state: &State, temporaries: &[Term], value: Value) -> Result<Term, Stop> {

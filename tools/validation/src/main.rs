@@ -212,6 +212,9 @@ fn show(validation: &Validation, mutants: Option<&MutantCounts>) {
     }
     println!("trusted:");
     TRUSTED.iter().for_each(|one| println!("- {one}"));
+    if !validation.arch.trusted.is_empty() {
+        println!("trusted functions of arch and start: {}", validation.arch.trusted.join(", "));
+    }
     validation.summary().iter().for_each(|line| println!("{line}"));
     if let Some(counts) = mutants {
         println!("mutants: {} refused, {} survived", counts.refused, counts.survived.len());

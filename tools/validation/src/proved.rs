@@ -282,7 +282,7 @@ impl Engine<'_> {
 /// Whether a loop's counter and its bound are known small numbers. Not meant is a loop that branches without an event: nothing
 /// would be merged before it ends.
 fn counts_from_constant(stmt: &Stmt, state: &State) -> bool {
-    const MOST: u128 = 16;
+    const MOST: u128 = 24;
     let is_small = |side: &Expr| match side {
         Expr::Constant(number) => u128::from(*number) <= MOST,
         Expr::Local(at) => state.locals.get(*at).and_then(|value| value.value()).is_some_and(|value| value <= MOST),

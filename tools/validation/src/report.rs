@@ -3,13 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::contracts::ARCH;
+
 /// What is taken for granted where a function is said to be validated.
-pub const TRUSTED: [&str; 12] = [
+pub const TRUSTED: [&str; 13] = [
     "the lifter's semantics of instructions: two decoders must agree on each one, and tests compare forms with an emulator",
     "this checker, and the answers of the solvers that something cannot be: z3, and a second solver where the report says so",
     "the inlined forms of primitives of arch, and what those that are called change (tools/validation/src/primitives.rs); these do what arch.h says",
     "what start-up leaves of the clock's base and factor and of processors' numbers does not change afterwards",
-    "the bodies of arch and start, assembly included: entry, exit, context switch, guest entry",
+    "the bodies of the functions of arch and start that are listed as trusted; that contracts of the others (proof/arch) ask of the machine what its manuals do",
+    "entries from user mode find the CPU's record as start-up or the last switch has left it; a call comes back on the thread that made it",
     "callers that are not validated keep to the bounds of arguments within which functions are validated (each names its own)",
     "the C is never stuck: theorems show it of certified functions; of others that their indices, shifts and divisors are in range is assumed",
     "a CPU's stack, its per-CPU record, frames that the C names and the objects of the image share no bytes; the stack is deep enough (kernel/stack_depth.awk)",
@@ -31,6 +34,7 @@ pub struct BinaryResult {
     pub share: Share,
     /// The second solver and its version, if there is one here.
     pub second_solver: Option<String>,
+    pub arch: ArchShare,
     /// Mutants of the machine code, if they were asked for.
     pub mutants: Option<MutantCounts>,
     pub trusted: Vec<String>,
@@ -99,6 +103,18 @@ pub struct Share {
     pub validated: usize,
 }
 
+/// Code of the image that comes from no layer: of `arch` and of start-up.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ArchShare {
+    /// Functions, parts of functions and routines of assembly, and those of which each instruction has been validated.
+    pub functions: usize,
+    pub validated: usize,
+    pub instructions: usize,
+    pub validated_instructions: usize,
+    /// The others: what they do is trusted.
+    pub trusted: Vec<String>,
+}
+
 /// What a run found.
 #[derive(Debug, Clone, Default)]
 pub struct Validation {
@@ -108,6 +124,7 @@ pub struct Validation {
     pub share: Share,
     /// The second solver, if it was asked.
     pub second: Option<String>,
+    pub arch: ArchShare,
     pub seconds: f64,
 }
 
@@ -135,14 +152,17 @@ impl Validation {
             objects: objects.collect(),
             share: self.share,
             second_solver: self.second.clone(),
+            arch: self.arch.clone(),
             mutants,
             trusted: TRUSTED.iter().map(ToString::to_string).collect(),
             seconds: self.seconds,
         }
     }
 
-    pub fn validated(&self) -> usize {
-        self.functions.iter().filter(|one| one.validated).count()
+    /// Of the layers, or of `arch`: how many are validated, and how many there are.
+    fn counts(&self, is_arch: bool) -> (usize, usize) {
+        let of = self.functions.iter().filter(|one| (one.layer == ARCH) == is_arch);
+        (of.clone().filter(|one| one.validated).count(), of.count())
     }
 
     /// The last lines for people.
@@ -158,11 +178,17 @@ impl Validation {
         let second = self.second.as_deref().map_or("no second solver".to_string(), |second| {
             format!("{said_twice} of {answers} answers of z3 that something cannot be are those of {second} too")
         });
+        let ((layers, of_layers), (contracts, of_contracts)) = (self.counts(false), self.counts(true));
+        let arch = &self.arch;
         vec![
             second,
-            format!("{} of {} functions validated in {} s", self.validated(), self.functions.len(), self.seconds),
+            format!("{layers} of {of_layers} functions validated in {} s", self.seconds),
             format!("{both} of {} certified functions that have a copy of their own", certified.len()),
             format!("{validated} of {instructions} instructions of the layers' C, {}.{} %", percent / 10, percent % 10),
+            format!(
+                "{contracts} of {of_contracts} functions of arch with a contract; {} of {} functions of arch and start, {} of {} instructions",
+                arch.validated, arch.functions, arch.validated_instructions, arch.instructions
+            ),
         ]
     }
 }

@@ -48,7 +48,11 @@ const STAYS: [(&str, &str); 4] =
 /// Kinds of cells that do not change over a call of this function; none but in routines.
 pub fn stays(program: &Program, name: &str) -> BTreeSet<usize> {
     let cells = STAYS.iter().filter_map(|(object, field)| program.place(object, field));
-    if start_of(name).is_some() { cells.collect() } else { BTreeSet::new() }
+    if start_of(name).is_some() {
+        cells.collect()
+    } else {
+        BTreeSet::new()
+    }
 }
 
 /// Vectors with a stub, and the bytes from one to the next.
@@ -70,7 +74,11 @@ const SAVED_CS: u128 = 18;
 
 /// In how many ways a routine is entered: a stub's vectors, each from user mode and from the kernel.
 pub fn variants(name: &str) -> u32 {
-    if start_of(name) == Some(Start::Stub) { 2 * STUBS } else { 1 }
+    if start_of(name) == Some(Start::Stub) {
+        2 * STUBS
+    } else {
+        1
+    }
 }
 
 /// Whether a routine goes on in this one by a jump, with the frame, an error code and the vector on the stack.

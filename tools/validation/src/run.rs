@@ -9,12 +9,13 @@ use std::time::Instant;
 use smt::{Second, SmtError};
 use wcet_binary::load::Program as Loaded;
 
+use crate::contracts::ARCH;
 use crate::engine::{Engine, LoopMode};
 use crate::image::Image;
 use crate::kept::Kept;
 use crate::layout::Layout;
 use crate::program::{Function, Program, ProgramError};
-use crate::report::{family, FunctionResult, Share, Validation};
+use crate::report::{family, ArchShare, FunctionResult, Share, Validation};
 use crate::syntax::Stmt;
 
 /// What is validated, and how long it may take.
@@ -134,22 +135,18 @@ pub fn validate(
     });
     let mut functions = results.into_inner().unwrap_or_default();
     functions.sort_by(|a, b| a.name.cmp(&b.name));
-    let share = share(&listing, &program, &functions);
+    let (share, arch) = (share(&listing, &program, &functions), arch_share(&listing, &program, &functions));
     let inlined = absent.iter().map(|function| function.name.clone()).collect();
     let objects = layout.problems;
     let seconds = (begin.elapsed().as_secs_f64() * 10.0).round() / 10.0;
-    Ok(Validation { functions, inlined, objects, share, second, seconds })
+    Ok(Validation { functions, inlined, objects, share, arch, second, seconds })
 }
 
 /// Instructions of the image that come from the layers' C, and how many of them were validated.
 fn share(image: &Image<'_>, program: &Program, results: &[FunctionResult]) -> Share {
     let mut share = Share::default();
-    let covered: BTreeSet<u64> =
-        results.iter().filter(|one| one.validated).flat_map(|one| one.covered_addresses.iter().copied()).collect();
-    for range in image.functions() {
-        if !program.functions.contains_key(family(&range.name)) {
-            continue;
-        }
+    let covered = covered(results);
+    for range in image.functions().iter().filter(|range| is_of_layer(program, &range.name)) {
         for instruction in image.instructions(range).unwrap_or_default() {
             if instruction.mnemonic != "nop" {
                 share.instructions += 1;
@@ -158,6 +155,36 @@ fn share(image: &Image<'_>, program: &Program, results: &[FunctionResult]) -> Sh
         }
     }
     share
+}
+
+/// Code that comes from no layer.
+fn arch_share(image: &Image<'_>, program: &Program, results: &[FunctionResult]) -> ArchShare {
+    let mut share = ArchShare::default();
+    let covered = covered(results);
+    for range in image.all_code().iter().filter(|range| !is_of_layer(program, &range.name)) {
+        let all = image.instructions(range).unwrap_or_default();
+        let all: Vec<u64> = all.iter().filter(|one| one.mnemonic != "nop").map(|one| one.address).collect();
+        let validated = all.iter().filter(|at| covered.contains(at)).count();
+        share.functions += 1;
+        share.instructions += all.len();
+        share.validated_instructions += validated;
+        if validated == all.len() && !all.is_empty() {
+            share.validated += 1;
+        } else {
+            share.trusted.push(range.name.clone());
+        }
+    }
+    share.trusted.sort();
+    share
+}
+
+fn covered(results: &[FunctionResult]) -> BTreeSet<u64> {
+    results.iter().filter(|one| one.validated).flat_map(|one| one.covered_addresses.iter().copied()).collect()
+}
+
+/// Whether a layer has the function, or the one that it was made of.
+fn is_of_layer(program: &Program, name: &str) -> bool {
+    program.functions.get(family(name)).is_some_and(|function| function.layer != ARCH)
 }
 
 fn has_loop(stmt: &Stmt, program: &Program, depth: u32) -> bool {

@@ -1,5 +1,6 @@
 //! What programs read, and small kernels.
 
+mod arch;
 mod early;
 mod fused;
 mod joins;

@@ -1,0 +1,49 @@
+/* What is cleared on the way to user mode, where the description asks for it. */
+#include "arch.h"
+#include "machine.h"
+#include "parts.h"
+
+/* As BOOT_MITIGATION_* of the boot table. */
+#define MITIGATION_BUFFERS 1u
+#define MITIGATION_PREDICTIONS 2u
+#define MITIGATION_SELECTORS 8u
+#define MSR_PREDICTION_COMMAND 0x49u
+#define PREDICTION_BARRIER 1ul
+
+static uint64_t last_space[NUM_CPU]; /* the address space in which a CPU has last cleared what a thread could find */
+static uint32_t mitigations_at_exit; /* MITIGATION_* */
+
+uint32_t mitigations_chosen(void)
+{
+    return mitigations_at_exit;
+}
+
+/* Where the loaded page map is another one than at the last return to user mode. */
+void mitigations_leave(void)
+{
+    uint64_t space = machine_read_cr3();
+    uint32_t cpu = cpu_number();
+    if (last_space[cpu] != space) {
+        last_space[cpu] = space;
+        if ((mitigations_at_exit & MITIGATION_SELECTORS) != 0u) {
+            machine_load_ds(0u);
+            machine_load_es(0u);
+            machine_load_fs(0u);
+            machine_swap_gs();
+            machine_load_gs(0u);
+            machine_swap_gs();
+        }
+        if ((mitigations_at_exit & MITIGATION_PREDICTIONS) != 0u) {
+            machine_write_msr(MSR_PREDICTION_COMMAND, PREDICTION_BARRIER);
+        }
+    }
+    if ((mitigations_at_exit & MITIGATION_BUFFERS) != 0u) {
+        machine_clear_buffers();
+    }
+}
+
+void mitigations_forget_space(void)
+{
+    uint32_t cpu = cpu_number();
+    last_space[cpu] = 0ul;
+}
