@@ -46,6 +46,16 @@ void arch_thread_init(uint32_t thread)
     arch_threads[thread].kernel_rsp = stack;
 }
 
+uint32_t thread_fpu_fresh(uint32_t thread)
+{
+    return arch_threads[thread].fpu_fresh;
+}
+
+void thread_set_fpu_fresh(uint32_t thread, uint32_t fresh)
+{
+    arch_threads[thread].fpu_fresh = fresh;
+}
+
 void arch_fpu_reset(uint32_t thread)
 {
     arch_threads[thread].fpu_fresh = 1u;

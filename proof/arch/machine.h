@@ -26,6 +26,8 @@ void machine_write64(uint64_t address, uint64_t value);
 /* ---- registers of the processor ---- */
 uint64_t machine_read_msr(uint32_t msr);
 void machine_write_msr(uint32_t msr, uint64_t value); /* requires: not the base of FS or GS */
+uint64_t machine_read_cr0(void);
+void machine_write_cr0(uint64_t value);
 uint64_t machine_read_cr2(void);
 uint64_t machine_read_cr3(void);
 void machine_write_cr3(uint64_t value);
@@ -45,6 +47,22 @@ void machine_halt(void);
 uint64_t machine_kernel_map(void);        /* physical address of the kernel's root table */
 uint64_t machine_thread_start(void);      /* of arch_thread_start */
 uint64_t machine_record(uint32_t thread); /* of arch_threads[thread] */
+
+/* ---- products of two numbers of 64 bits, of which 128 are taken: no action ---- */
+uint64_t machine_scale(uint64_t a, uint64_t b);      /* from bit 32 on, 64 bits */
+uint64_t machine_scale_rest(uint64_t a, uint64_t b); /* from bit 96 on */
+
+/* ---- the vector unit ---- */
+uint64_t machine_areas(void); /* address of the areas of owners: no instruction */
+void machine_save_vector(uint64_t area, uint64_t components); /* xsave64, to an area */
+void machine_load_vector(uint64_t area, uint64_t components); /* xrstor64 */
+void machine_save_vector_old(uint64_t area);                  /* fxsave64, to an area */
+void machine_load_vector_old(uint64_t area);                  /* fxrstor64 */
+void machine_unlock_vector(void);                             /* clts */
+void machine_clear_x87(void);                                 /* fninit, and each register of MMX becomes 0 */
+void machine_clear_upper(void);                               /* vzeroupper */
+void machine_clear_xmm(void);                                 /* each of 16 registers becomes 0 */
+void machine_load_mxcsr(uint32_t value);
 
 /* ---- entry and exit ---- */
 /* What a register held when the routine was entered: no instruction. */

@@ -25,10 +25,18 @@ void arch_vector_stubs(uint32_t vector, uint32_t from_user);
 void arch_nmi_entry(uint32_t vector);
 void arch_fatal_entry(uint32_t vector);
 
+/* ---- threads' records (entry.c) ---- */
+uint32_t thread_fpu_fresh(uint32_t thread);
+void thread_set_fpu_fresh(uint32_t thread, uint32_t fresh);
+
 /* ---- this CPU's record (processor.c) ---- */
 uint32_t cpu_number(void);
 uint32_t cpu_current(void);
 void cpu_set_current(uint32_t thread);
+uint32_t cpu_fpu_left(void);
+void cpu_set_fpu_left(uint32_t left);
+uint32_t cpu_fpu_owner(void);
+void cpu_set_fpu_owner(uint32_t owner);
 void cpu_set_scratch(uint64_t value);
 void cpu_set_vector(uint32_t vector);
 

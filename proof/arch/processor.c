@@ -1,10 +1,8 @@
-/* What a CPU's record says, page maps, translations, the timer's end. */
+/* What a CPU's record says, page maps, translations. */
 #include "arch.h"
 #include "machine.h"
 #include "parts.h"
 
-#define MSR_TSC_DEADLINE 0x6e0u
-#define APIC_TIMER_INITIAL 0x380u
 
 /* This CPU's record, by GS. */
 struct percpu {
@@ -27,7 +25,6 @@ struct percpu {
 #define FRAME_END 176ul /* of a thread's record: behind the frame of iretq */
 
 static struct percpu percpu[1];
-static uint32_t use_deadline;
 
 uint32_t cpu_number(void)
 {
@@ -46,6 +43,26 @@ void cpu_set_current(uint32_t thread)
     uint64_t record = machine_record(thread);
     percpu[0].thread = record;
     percpu[0].tss_stack = record + FRAME_END;
+}
+
+uint32_t cpu_fpu_left(void)
+{
+    return percpu[0].fpu_left;
+}
+
+void cpu_set_fpu_left(uint32_t left)
+{
+    percpu[0].fpu_left = left;
+}
+
+uint32_t cpu_fpu_owner(void)
+{
+    return percpu[0].fpu_owner;
+}
+
+void cpu_set_fpu_owner(uint32_t owner)
+{
+    percpu[0].fpu_owner = owner;
 }
 
 void cpu_set_scratch(uint64_t value)
@@ -92,13 +109,4 @@ uint32_t arch_idle(void)
         vector = percpu[0].vector;
     }
     return vector;
-}
-
-void arch_timer_stop(void)
-{
-    if (use_deadline != 0u) {
-        machine_write_msr(MSR_TSC_DEADLINE, 0ul);
-    } else {
-        apic_write(APIC_TIMER_INITIAL, 0u);
-    }
 }

@@ -1,13 +1,15 @@
 //! Actions of the machine, in which contracts of `arch` are written (`proof/arch/machine.h`): each is one instruction at which the
 //! machine must wait, with equal operands.
 
+use wcet_binary::lift::il::{AddressForm, Register};
+
 use crate::engine::{Engine, Touch};
 use crate::image::{GS, RAX, RCX, RDX};
 use crate::machine::Step;
 use crate::primitives::register;
 use crate::state::{refuse, Event, State, Stop};
-use crate::term::build::{concat, extract, insert, less, not, or, zero_extend};
-use crate::term::{constant, fresh, Term};
+use crate::term::build::{add, binary, concat, extract, insert, less, not, or, zero_extend};
+use crate::term::{constant, fresh, Binary, Term};
 
 /// Bases of FS and GS: a write of one of these moves what the segment registers mean.
 const SEGMENT_BASES: (u128, u128) = (0xc000_0100, 0xc000_0103);
@@ -24,6 +26,7 @@ pub fn writes(function: &str) -> Option<&'static [(&'static str, &'static str)]>
         // An interrupt's stub has run since interrupts were let in.
         // Other threads run.
         "machine_continue" => None,
+        "machine_save_vector" | "machine_save_vector_old" => Some(&[("areas", "word")]),
         "machine_interrupts_off" => Some(&[("percpu", "vector")]),
         _ if function.starts_with("machine_") => Some(&[]),
         _ => None,
@@ -39,9 +42,17 @@ pub fn value(engine: &Engine<'_>, function: &str, arguments: &[Term]) -> Option<
         }
         ("machine_thread_start", []) => engine.image.only("arch_thread_start").map(number),
         ("machine_record", [thread]) => engine.record(*thread),
+        ("machine_areas", []) => engine.layout.address(engine.program, "areas").map(number),
+        ("machine_scale", [a, b]) => Some(extract(product(*a, *b), 32, 64)),
+        ("machine_scale_rest", [a, b]) => Some(zero_extend(extract(product(*a, *b), 96, 32), 64)),
         ("machine_register", [register]) => engine.at_entry(*register),
         _ => None,
     }
+}
+
+/// All bits of the product of two numbers of 64.
+fn product(a: Term, b: Term) -> Term {
+    binary(Binary::Multiply, zero_extend(a, 128), zero_extend(b, 128))
 }
 
 /// Whether nothing of the routine is executed behind the action.
@@ -173,14 +184,44 @@ impl Engine<'_> {
                 state.registers[RDX] = zero_extend(extract(ticks, 32, 32), 64);
                 Some(ticks)
             }
-            ("machine_read_cr2" | "machine_read_cr3", [], "mov", [to, from]) if function.ends_with(from) => {
+            ("machine_read_cr0" | "machine_read_cr2" | "machine_read_cr3", [], "mov", [to, from])
+                if function.ends_with(from) =>
+            {
                 let Some(number) = register(to) else { return Ok(None) };
                 state.registers[number] = fresh("control", 64);
                 Some(state.registers[number])
             }
-            ("machine_write_cr3", [value], "mov", ["cr3", from]) => {
+            ("machine_write_cr0" | "machine_write_cr3", [value], "mov", [to, from]) if function.ends_with(to) => {
                 let Some(held) = given(state, from) else { return Ok(None) };
-                self.require(state, "cr3", held, *value)?;
+                self.require(state, to, held, *value)?;
+                None
+            }
+            ("machine_save_vector" | "machine_load_vector", [area, parts], "xsave64" | "xrstor64", [_])
+                if (function == "machine_save_vector") == (name == "xsave64") =>
+            {
+                let mask = halves(state.registers[RDX], state.registers[RAX]);
+                self.require(state, "the components", mask, *parts)?;
+                self.operand_at(state, *area)?;
+                None
+            }
+            ("machine_save_vector_old" | "machine_load_vector_old", [area], "fxsave64" | "fxrstor64", [_])
+                if (function == "machine_save_vector_old") == (name == "fxsave64") =>
+            {
+                self.operand_at(state, *area)?;
+                None
+            }
+            ("machine_load_mxcsr", [value], "ldmxcsr", [_]) => {
+                let address = self.operand(state)?;
+                let held = self.load(state, address, 4)?;
+                self.require(state, "MXCSR", held, *value)?;
+                None
+            }
+            ("machine_clear_x87", [], "fninit", []) => {
+                self.sequence(state, "pxor", "mm", 8)?;
+                None
+            }
+            ("machine_clear_xmm", [], "xorps", _) => {
+                self.sequence(state, "xorps", "xmm", 16)?;
                 None
             }
             ("machine_invalidate_page", [address], "invlpg", [place])
@@ -233,9 +274,60 @@ impl Engine<'_> {
             | ("machine_fence", [], "mfence", [])
             | ("machine_interrupts_on", [], "sti", [])
             | ("machine_interrupts_off", [], "cli", [])
-            | ("machine_halt", [], "hlt", []) => None,
+            | ("machine_halt", [], "hlt", [])
+            | ("machine_unlock_vector", [], "clts", [])
+            | ("machine_clear_upper", [], "vzeroupper", []) => None,
             _ => return Ok(None),
         }))
+    }
+
+    /// The address of the instruction's only operand in memory.
+    fn operand(&self, state: &State) -> Result<Term, Stop> {
+        let instruction = self.image.instruction(state.address).map_err(Stop::Refused)?;
+        // Of an area that is saved in parts the first has its address.
+        let lowest = |form: &AddressForm| match form {
+            AddressForm::Known { displacement, .. } => *displacement,
+            AddressForm::Any => i64::MIN,
+        };
+        let form = instruction.accesses.iter().map(|access| access.address).min_by_key(lowest);
+        let Some(AddressForm::Known { base, index, displacement, segment: None }) = form else {
+            return refuse("an operand whose address is not known");
+        };
+        let held = |register: Register| state.registers.get(usize::from(register.0)).copied();
+        let mut sum = constant(u128::from(displacement as u64), 64);
+        for (register, times) in base.map(|base| (base, 1)).into_iter().chain(index) {
+            let Some(value) = held(register) else { return refuse("an operand at an unknown register") };
+            sum = add(sum, crate::term::build::times(value, u128::from(times)));
+        }
+        Ok(sum)
+    }
+
+    fn operand_at(&mut self, state: &mut State, meant: Term) -> Result<(), Stop> {
+        let given = self.operand(state)?;
+        self.require(state, "the operand's address", given, meant)
+    }
+
+    /// Each of so many vector registers is combined with itself by this operation, from number 0 on: it becomes 0. The state is
+    /// left at the last of these instructions; where the first is at the state's address, it is one of them.
+    fn sequence(&mut self, state: &mut State, operation: &str, register: &str, count: u32) -> Result<(), Stop> {
+        let mut at = state.address;
+        for number in 0..count {
+            let instruction = self.image.instruction(at).map_err(Stop::Refused)?;
+            // The first action of such a sequence may be another instruction.
+            let instruction = match instruction.mnemonic == operation {
+                true => instruction,
+                false if number == 0 => self.image.instruction(instruction.next()).map_err(Stop::Refused)?,
+                false => return refuse(format!("{register}{number} is not cleared")),
+            };
+            let meant = format!("{operation} {register}{number},{register}{number}");
+            if self.image.text(&instruction) != meant {
+                return refuse(format!("{} where {meant} is meant", self.image.text(&instruction)));
+            }
+            self.covered.extend([state.address, instruction.address]);
+            state.address = instruction.address;
+            at = instruction.next();
+        }
+        Ok(())
     }
 
     /// The operand of an instruction is this port: a number, or the register dx.

@@ -150,6 +150,9 @@ impl Engine<'_> {
             }
             return Err(Stop::Event(Event::System(self.image.text(&instruction))));
         }
+        if uses_vector(&self.image.text(&instruction)) {
+            return Err(Stop::Event(Event::System(self.image.text(&instruction))));
+        }
         if let Flow::Repeat { .. } = instruction.flow {
             if self.stores_repeatedly(state, &self.image.text(&instruction))? {
                 self.covered.insert(at);
@@ -385,6 +388,11 @@ impl Engine<'_> {
         let flag = state.registers[DF];
         Ok(state.path.always(equal(flag, constant(0, flag.width())), &mut self.solver)?)
     }
+}
+
+/// Whether an instruction names a vector register: no code of the layers does.
+fn uses_vector(text: &str) -> bool {
+    text.contains("mm") && text.split([' ', ',']).any(|word| word.trim_start_matches('x').starts_with("mm"))
 }
 
 fn fit_to(value: Term, width: u32) -> Term {

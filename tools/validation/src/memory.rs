@@ -49,11 +49,10 @@ impl Engine<'_> {
             return refuse("an access at an unknown place of the stack");
         }
         if let Some(at) = offset(address, self.entry.percpu) {
-            let Some(object) = self.program.objects.iter().position(|object| object.name == "percpu") else {
-                return refuse("no record of the CPU");
-            };
-            let index = constant(0, 64);
-            return self.scalars(object, index, u64::try_from(at).unwrap_or(u64::MAX), bytes);
+            return self.own_record(u64::try_from(at).unwrap_or(u64::MAX), bytes);
+        }
+        if let Some(at) = self.in_own_record(state, address) {
+            return self.own_record(at, bytes);
         }
         let model = match address.value() {
             Some(_) => Model::default(),
@@ -79,6 +78,29 @@ impl Engine<'_> {
             Some(spot) => Ok(spot),
             None => self.by_access(state, address, bytes, object, start, &model),
         }
+    }
+
+    /// This CPU's record, by the segment register.
+    fn own_record(&self, at: u64, bytes: u32) -> Result<Spot, Stop> {
+        let Some(object) = self.program.objects.iter().position(|object| object.name == "percpu") else {
+            return refuse("no record of the CPU");
+        };
+        self.scalars(object, constant(0, 64), at, bytes)
+    }
+
+    /// The offset in this CPU's record, where an address names it by the CPU's number: the segment register has the address of the
+    /// record of that number.
+    fn in_own_record(&self, state: &State, address: Term) -> Option<u64> {
+        let (number, records) =
+            (self.program.place("percpu", "cpu")?, self.layout.address(self.program, "percpu_records")?);
+        let stride = self.program.objects.iter().find(|object| object.name == "percpu_records")?.stride;
+        let number = zero_extend(read(state.memory[number], constant(0, 32)), 64);
+        let own = add(constant(u128::from(records), 64), times(number, u128::from(stride)));
+        // What start-up sets there is an object of its own.
+        let at = u64::try_from(offset(address, own)?).ok().filter(|at| *at < stride)?;
+        self.field(self.program.objects.iter().position(|object| object.name == "percpu_records")?, at)
+            .is_none()
+            .then_some(at)
     }
 
     fn in_range(&mut self, state: &mut State, index: Term, bound: u64) -> Result<bool, Stop> {

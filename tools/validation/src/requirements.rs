@@ -41,9 +41,9 @@ const REQUIREMENTS: [Requirement; 10] = [
     Requirement { function: "iommu_print_number", parameter: 1, least: 4, most: 8 },
 ];
 
-/// Functions of assembly that read all 64 bits of the register of an argument of 32, which the calling convention does not
-/// promise: callers must have cleared the upper half. By the parameter, counted from 0.
-const WHOLE: [(&str, usize); 1] = [("arch_switch", 0)];
+/// `arch_switch` reads all 64 bits of the register of an argument of 32, of which the calling convention promises nothing: callers
+/// must have cleared the upper half, and so must those of a function that hands its argument on. By the parameter, counted from 0.
+const WHOLE: [(&str, usize); 2] = [("arch_switch", 0), ("thread_switch", 0)];
 
 /// The parameters of a function that stand in whole registers.
 fn whole(function: &str) -> impl Iterator<Item = usize> + '_ {
