@@ -1,6 +1,7 @@
 /* Ports, the serial port COM1 and the keyboard's port. */
 #include "arch.h"
 #include "machine.h"
+#include "parts.h"
 
 #define COM1_DATA 0x3f8u
 #define COM1_INTERRUPT_ENABLE 0x3f9u
@@ -10,6 +11,10 @@
 #define NO_PORT 0xffu /* what a port that there is not reads as */
 #define ENABLE_RECEIVED 1u
 #define ENABLE_TRANSMITTER_EMPTY 2u
+
+#define TEST_PORT 0xf4u /* of an emulator, which ends with what is written there */
+#define SLEEP_ENABLE 0x2000u
+#define SLEEP_TYPE_SHIFT 10u
 
 #define KEYBOARD_DATA 0x60u
 #define KEYBOARD_STATUS 0x64u
@@ -95,4 +100,32 @@ uint32_t arch_keyboard_get(void)
         return NONE;
     }
     return code;
+}
+
+static void power_stop(void)
+{
+    uint32_t on = 1u;
+    while (on != 0u) {
+        machine_interrupts_off();
+        machine_halt();
+    }
+}
+
+void arch_power_off(uint32_t code)
+{
+    uint32_t test = machine_in8(TEST_PORT);
+    if (test == 0u) {
+        machine_out8(TEST_PORT, code);
+    }
+    uint32_t control = platform_pm1a_control();
+    if (control != 0u) {
+        uint32_t type = platform_sleep_type_a();
+        machine_out16(control, type << SLEEP_TYPE_SHIFT | SLEEP_ENABLE);
+        control = platform_pm1b_control();
+        if (control != 0u) {
+            type = platform_sleep_type_b();
+            machine_out16(control, type << SLEEP_TYPE_SHIFT | SLEEP_ENABLE);
+        }
+    }
+    power_stop();
 }

@@ -224,3 +224,9 @@ void arch_nmi_entry(uint32_t vector)
     }
     machine_resume();
 }
+
+/* A late interrupt of the masked old controller, or a spurious one. */
+void arch_ignore_entry(void)
+{
+    machine_resume();
+}

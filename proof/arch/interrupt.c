@@ -21,6 +21,12 @@ static uint64_t registers; /* where the local controller's window is mapped */
 #define ENTRY_MASKED 0x10000u
 #define ENTRY_LEVEL 0x8000u
 
+struct message {
+    uint64_t address;
+    uint32_t data;
+};
+
+static struct message message[NUM_IRQ_LINE];
 static uint32_t pins;
 static uint32_t entry_low[NUM_IRQ_LINE];
 
@@ -120,4 +126,14 @@ void arch_line_unmask(uint32_t line)
     }
     entry_low[line] = entry_low[line] & ~ENTRY_MASKED;
     line_write_entry(line);
+}
+
+uint64_t arch_message_address(uint32_t line)
+{
+    return message[line].address;
+}
+
+uint32_t arch_message_data(uint32_t line)
+{
+    return message[line].data;
 }

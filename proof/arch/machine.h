@@ -53,7 +53,7 @@ uint64_t machine_scale(uint64_t a, uint64_t b);      /* from bit 32 on, 64 bits 
 uint64_t machine_scale_rest(uint64_t a, uint64_t b); /* from bit 96 on */
 
 /* ---- the vector unit ---- */
-uint64_t machine_areas(void); /* address of the areas of owners: no instruction */
+uint64_t machine_areas(void);                                 /* address of the areas of owners: no instruction */
 void machine_save_vector(uint64_t area, uint64_t components); /* xsave64, to an area */
 void machine_load_vector(uint64_t area, uint64_t components); /* xrstor64 */
 void machine_save_vector_old(uint64_t area);                  /* fxsave64, to an area */

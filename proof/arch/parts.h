@@ -23,6 +23,7 @@ void arch_user_return(void);
 void arch_thread_start(void);
 void arch_vector_stubs(uint32_t vector, uint32_t from_user);
 void arch_nmi_entry(uint32_t vector);
+void arch_ignore_entry(void);
 void arch_fatal_entry(uint32_t vector);
 
 /* ---- threads' records (entry.c) ---- */
@@ -53,8 +54,13 @@ uint32_t platform_isa_line(uint32_t line);
 uint32_t platform_iommu_is_amd(void);
 uint32_t platform_iommu_count(void);
 uint32_t platform_io_apic_functions(void);
+uint32_t platform_pm1a_control(void);
+uint32_t platform_pm1b_control(void);
+uint32_t platform_sleep_type_a(void);
+uint32_t platform_sleep_type_b(void);
 
 /* ---- remapping of interrupts (iommu.c) ---- */
 uint32_t iommu_replaces(void);
+uint32_t iommu_await(uint64_t word, uint32_t mask, uint32_t expected);
 
 #endif

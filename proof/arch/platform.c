@@ -60,3 +60,23 @@ uint32_t platform_io_apic_functions(void)
 {
     return platform[0].num_io_apic_function;
 }
+
+uint32_t platform_pm1a_control(void)
+{
+    return platform[0].pm1a_control;
+}
+
+uint32_t platform_pm1b_control(void)
+{
+    return platform[0].pm1b_control;
+}
+
+uint32_t platform_sleep_type_a(void)
+{
+    return platform[0].sleep_type_a;
+}
+
+uint32_t platform_sleep_type_b(void)
+{
+    return platform[0].sleep_type_b;
+}

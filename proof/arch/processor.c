@@ -3,7 +3,6 @@
 #include "machine.h"
 #include "parts.h"
 
-
 /* This CPU's record, by GS. */
 struct percpu {
     uint32_t cpu;

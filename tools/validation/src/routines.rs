@@ -28,6 +28,8 @@ enum Start {
     Stub,
     /// By the stub of the non-maskable interrupt, on a stack of its own: error code and vector lie below the frame.
     Nmi,
+    /// By an interrupt, with nothing but the frame on the stack.
+    Frame,
 }
 
 fn start_of(name: &str) -> Option<Start> {
@@ -37,6 +39,7 @@ fn start_of(name: &str) -> Option<Start> {
         "arch_thread_start" | "arch_switch" => Some(Start::Stack),
         "arch_vector_stubs" => Some(Start::Stub),
         "arch_nmi_entry" => Some(Start::Nmi),
+        "arch_ignore_entry" => Some(Start::Frame),
         _ => None,
     }
 }
@@ -136,10 +139,10 @@ impl Engine<'_> {
             Start::Jump => state.registers[RSP] = fresh("rsp", 64),
             Start::Stack => {}
             Start::Stub => self.enter_stub(state, thread, record),
-            Start::Nmi => {
+            Start::Nmi | Start::Frame => {
                 self.save_frame(state);
                 state.registers[GS] = fresh("any", 64);
-                self.push(state, 2);
+                self.push(state, if start == Start::Nmi { 2 } else { 0 });
             }
         }
         Ok(())
