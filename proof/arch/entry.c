@@ -29,6 +29,21 @@ struct arch_threads {
 
 static struct arch_threads arch_threads[NUM_THREAD];
 
+uint64_t arch_uctx_get(uint32_t thread, uint32_t word)
+{
+    return arch_threads[thread].word[word];
+}
+
+void arch_end_at_exit(uint32_t thread)
+{
+    arch_threads[thread].at_exit = arch_threads[thread].at_exit | EXIT_ENDS;
+}
+
+uint32_t arch_ends_at_exit(uint32_t thread)
+{
+    return arch_threads[thread].at_exit / EXIT_ENDS;
+}
+
 /* A new context, and a kernel stack on which the first switch finds arch_thread_start. */
 void arch_thread_init(uint32_t thread)
 {
@@ -109,7 +124,7 @@ static void entry_save(uint32_t t)
 void arch_syscall_entry(void)
 {
     machine_swap_gs();
-    uint32_t t = cpu_current();
+    uint32_t t = arch_current();
     uint64_t rdi = machine_register(RDI);
     uint64_t rsi = machine_register(RSI);
     uint64_t rsp = machine_register(RSP);
@@ -133,7 +148,7 @@ void arch_syscall_entry(void)
 
 void arch_user_return(void)
 {
-    uint32_t t = cpu_current();
+    uint32_t t = arch_current();
     entry_leave(t);
     machine_swap_gs();
     machine_iret(arch_threads[t].word[UCTX_RAX], arch_threads[t].word[UCTX_RBX], arch_threads[t].word[UCTX_RCX],
@@ -154,7 +169,7 @@ void arch_thread_start(void)
 
 void arch_switch(uint32_t to)
 {
-    uint32_t from = cpu_current();
+    uint32_t from = arch_current();
     uint64_t rsp = machine_register(RSP);
     arch_threads[from].kernel_rsp = rsp;
     cpu_set_current(to);
@@ -163,7 +178,7 @@ void arch_switch(uint32_t to)
 
 static void interrupt_from_user(uint32_t vector, uint32_t has_code)
 {
-    uint32_t t = cpu_current();
+    uint32_t t = arch_current();
     uint64_t cs = arch_threads[t].word[UCTX_CS]; /* saved by the processor, as RIP, the flags, RSP and SS */
     if (has_code == 0u) {
         arch_threads[t].word[UCTX_ERROR_CODE] = 0ul;

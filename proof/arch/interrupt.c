@@ -10,7 +10,14 @@
 #define APIC_COMMAND 0x300u
 #define APIC_COMMAND_HIGH 0x310u
 #define COMMAND_PENDING 0x1000u
+#define COMMAND_ASSERT 0x4000u
 
+/* Of each CPU's record, by its number: what start-up sets. */
+struct percpu_records {
+    uint32_t apic_id;
+};
+
+static struct percpu_records percpu_records[NUM_CPU];
 static uint32_t x2apic;
 static uint64_t registers; /* where the local controller's window is mapped */
 
@@ -73,6 +80,16 @@ uint32_t arch_interrupt_pending(void)
         return 1u;
     }
     return 0u;
+}
+
+void arch_interrupt_end(void)
+{
+    apic_write(APIC_END, 0u);
+}
+
+void arch_interrupt_send(uint32_t cpu, uint32_t vector)
+{
+    apic_command(percpu_records[cpu].apic_id, COMMAND_ASSERT | vector);
 }
 
 uint32_t ioapic_read(uint32_t reg)

@@ -127,6 +127,12 @@ uint64_t arch_iommu_table(uint32_t frame, uint32_t level)
     return entry | VTD_READ | VTD_WRITE;
 }
 
+/* Of bits 12 to 43. */
+uint32_t arch_iommu_frame(uint64_t entry)
+{
+    return (uint32_t)(entry >> 12);
+}
+
 uint32_t arch_iommu_units(void)
 {
     uint32_t count = platform_iommu_count();

@@ -38,8 +38,9 @@ void machine_fence(void); /* mfence */
 void machine_flush_line(uint64_t address);
 void machine_invalidate_page(uint64_t address);
 
-/* ---- interrupts: between the two, the stub of one that comes may set percpu.vector ---- */
-void machine_interrupts_on(void); /* takes effect after the next instruction */
+/* ---- interrupts ---- */
+void machine_window(void); /* sti, nop, cli: the stub of one interrupt may run, and set percpu.vector */
+void machine_wait(void);   /* sti, hlt, cli: the same, asleep until one comes; none is lost before it sleeps */
 void machine_interrupts_off(void);
 void machine_halt(void);
 

@@ -19,8 +19,24 @@ struct frame {
 };
 
 static struct frame frame[NUM_FRAME];
+static uint64_t root[1][FRAME_WORDS]; /* of the kernel's own page map */
 static uint32_t on_vmx;
 static uint32_t supported;
+
+uint64_t arch_frame_read(uint32_t f, uint32_t word)
+{
+    return frame[f].word[word];
+}
+
+void arch_frame_write(uint32_t f, uint32_t word, uint64_t value)
+{
+    frame[f].word[word] = value;
+}
+
+uint64_t arch_kernel_map_entry(uint32_t index)
+{
+    return root[0][index];
+}
 
 /* In the order of the machine code: part by part. */
 void arch_frame_clear(uint32_t f)
@@ -35,6 +51,12 @@ void arch_frame_clear(uint32_t f)
 uint32_t arch_vm_supported(void)
 {
     return supported;
+}
+
+/* Of bits 12 to 43. */
+uint32_t arch_nested_frame(uint64_t entry)
+{
+    return (uint32_t)(entry >> 12);
 }
 
 uint64_t arch_nested_table(uint32_t table)

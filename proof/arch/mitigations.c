@@ -22,7 +22,7 @@ uint32_t mitigations_chosen(void)
 void mitigations_leave(void)
 {
     uint64_t space = machine_read_cr3();
-    uint32_t cpu = cpu_number();
+    uint32_t cpu = arch_cpu();
     if (last_space[cpu] != space) {
         last_space[cpu] = space;
         if ((mitigations_at_exit & MITIGATION_SELECTORS) != 0u) {
@@ -44,6 +44,6 @@ void mitigations_leave(void)
 
 void mitigations_forget_space(void)
 {
-    uint32_t cpu = cpu_number();
+    uint32_t cpu = arch_cpu();
     last_space[cpu] = 0ul;
 }

@@ -31,10 +31,7 @@ uint32_t thread_fpu_fresh(uint32_t thread);
 void thread_set_fpu_fresh(uint32_t thread, uint32_t fresh);
 
 /* ---- this CPU's record (processor.c) ---- */
-uint32_t cpu_number(void);
-uint32_t cpu_current(void);
 void cpu_set_current(uint32_t thread);
-uint32_t cpu_fpu_left(void);
 void cpu_set_fpu_left(uint32_t left);
 uint32_t cpu_fpu_owner(void);
 void cpu_set_fpu_owner(uint32_t owner);

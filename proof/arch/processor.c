@@ -24,16 +24,57 @@ struct percpu {
 #define FRAME_END 176ul /* of a thread's record: behind the frame of iretq */
 
 static struct percpu percpu[1];
+static uint32_t cpus_started;
 
-uint32_t cpu_number(void)
+uint32_t arch_cpu(void)
 {
     return percpu[0].cpu;
 }
 
-/* Number of the current thread; percpu.thread is the address of its record. */
-uint32_t cpu_current(void)
+/* percpu.thread is the address of this thread's record. */
+uint32_t arch_current(void)
 {
     return percpu[0].current;
+}
+
+uint32_t arch_need_resched(void)
+{
+    return percpu[0].need_resched;
+}
+
+void arch_set_need_resched(uint32_t pending)
+{
+    percpu[0].need_resched = pending;
+}
+
+uint32_t arch_floor(void)
+{
+    return percpu[0].floor;
+}
+
+void arch_set_floor(uint32_t floor)
+{
+    percpu[0].floor = floor;
+}
+
+uint32_t arch_fpu_left(void)
+{
+    return percpu[0].fpu_left;
+}
+
+void arch_fpu_unused(void)
+{
+    percpu[0].fpu_left = 1u;
+}
+
+uint32_t arch_loaded_root(void)
+{
+    return percpu[0].root;
+}
+
+uint32_t arch_cpu_count(void)
+{
+    return cpus_started;
 }
 
 void cpu_set_current(uint32_t thread)
@@ -42,11 +83,6 @@ void cpu_set_current(uint32_t thread)
     uint64_t record = machine_record(thread);
     percpu[0].thread = record;
     percpu[0].tss_stack = record + FRAME_END;
-}
-
-uint32_t cpu_fpu_left(void)
-{
-    return percpu[0].fpu_left;
 }
 
 void cpu_set_fpu_left(uint32_t left)
@@ -92,8 +128,7 @@ void arch_tlb_invalidate_user(void)
 uint32_t arch_interrupt_poll(void)
 {
     percpu[0].vector = NONE;
-    machine_interrupts_on();
-    machine_interrupts_off();
+    machine_window();
     return percpu[0].vector;
 }
 
@@ -102,9 +137,7 @@ uint32_t arch_idle(void)
     uint32_t vector = NONE;
     while (vector == NONE) {
         percpu[0].vector = NONE;
-        machine_interrupts_on();
-        machine_halt();
-        machine_interrupts_off();
+        machine_wait();
         vector = percpu[0].vector;
     }
     return vector;

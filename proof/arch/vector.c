@@ -67,8 +67,8 @@ static void reset_area(uint32_t owner)
 
 void arch_fpu_use(void)
 {
-    uint32_t thread = cpu_current();
-    uint32_t cpu = cpu_number();
+    uint32_t thread = arch_current();
+    uint32_t cpu = arch_cpu();
     machine_unlock_vector();
     cpu_set_fpu_left(0u);
     uint32_t owner = cpu_fpu_owner();
@@ -88,13 +88,13 @@ void arch_fpu_use(void)
 /* Where the description asks for it, no register holds anything of the thread afterwards. */
 void arch_fpu_leave(void)
 {
-    uint32_t left = cpu_fpu_left();
+    uint32_t left = arch_fpu_left();
     if (left == 1u) {
         return;
     }
     if (mitigations_vector_state != 0u) {
         uint32_t owner = cpu_fpu_owner();
-        uint32_t cpu = cpu_number();
+        uint32_t cpu = arch_cpu();
         cpu_set_fpu_owner(NONE);
         save_owner(cpu, owner);
         machine_clear_x87();

@@ -4,7 +4,7 @@
 use wcet_binary::lift::il::{AddressForm, Register};
 
 use crate::engine::{Engine, Touch};
-use crate::image::{GS, RAX, RCX, RDX};
+use crate::image::{GS, RAX, RCX, RDX, RSP};
 use crate::machine::Step;
 use crate::primitives::register;
 use crate::state::{refuse, Event, State, Stop};
@@ -23,11 +23,11 @@ const KERNEL_DATA: u64 = 0x10;
 /// action, and it is compared before each.
 pub fn writes(function: &str) -> Option<&'static [(&'static str, &'static str)]> {
     match function {
-        // An interrupt's stub has run since interrupts were let in.
+        // The stub of an interrupt has run.
         // Other threads run.
         "machine_continue" => None,
         "machine_save_vector" | "machine_save_vector_old" => Some(&[("areas", "word")]),
-        "machine_interrupts_off" => Some(&[("percpu", "vector")]),
+        "machine_window" | "machine_wait" => Some(&[("percpu", "vector")]),
         _ if function.starts_with("machine_") => Some(&[]),
         _ => None,
     }
@@ -245,6 +245,14 @@ impl Engine<'_> {
                 }
                 None
             }
+            ("machine_window", [], "sti", []) => {
+                self.follow(state, &["nop", "cli"])?;
+                None
+            }
+            ("machine_wait", [], "sti", []) => {
+                self.follow(state, &["hlt", "cli"])?;
+                None
+            }
             ("machine_swap_gs", [], "swapgs", []) => {
                 self.swap_gs(state)?;
                 None
@@ -272,7 +280,6 @@ impl Engine<'_> {
             }
             ("machine_undefined", [], "ud2", [])
             | ("machine_fence", [], "mfence", [])
-            | ("machine_interrupts_on", [], "sti", [])
             | ("machine_interrupts_off", [], "cli", [])
             | ("machine_halt", [], "hlt", [])
             | ("machine_unlock_vector", [], "clts", [])
@@ -305,6 +312,23 @@ impl Engine<'_> {
     fn operand_at(&mut self, state: &mut State, meant: Term) -> Result<(), Stop> {
         let given = self.operand(state)?;
         self.require(state, "the operand's address", given, meant)
+    }
+
+    /// Behind the instruction at the state's address stand these: the state is left at the last of them. An interrupt that is taken
+    /// between them overwrites what lies below the stack pointer.
+    fn follow(&mut self, state: &mut State, names: &[&str]) -> Result<(), Stop> {
+        let Some(top) = crate::memory::offset(state.registers[RSP], self.entry.stack) else {
+            return refuse("the stack pointer is at an unknown place");
+        };
+        state.frame.drop_below(top);
+        for name in names {
+            self.pass(state)?;
+            let instruction = self.image.instruction(state.address).map_err(Stop::Refused)?;
+            if instruction.mnemonic != *name {
+                return refuse(format!("{} where {name} is meant", self.image.text(&instruction)));
+            }
+        }
+        Ok(())
     }
 
     /// Each of so many vector registers is combined with itself by this operation, from number 0 on: it becomes 0. The state is

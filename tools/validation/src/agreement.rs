@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::engine::{differs, Engine};
-use crate::image::{ARGUMENTS, DF, GENERAL, RBP, RSP};
+use crate::image::{ARGUMENTS, DF, GENERAL, GS, RBP, RSP};
 use crate::state::{refuse, State, Stop};
 use crate::term::build::{and, equal, extract, less, not, or, read};
 use crate::term::{constant, fresh, fresh_array, Term};
@@ -22,6 +22,9 @@ impl Engine<'_> {
         }
         if !self.direction_is_clear(state)? {
             return refuse("the direction flag is set at a return");
+        }
+        if state.registers[GS] != self.entry.percpu {
+            return refuse("GS is not the CPU's record at a return");
         }
         if let Some(width) = width {
             let (given, meant) = (extract(state.registers[0], 0, width), crate::evaluate::fit(value, width)?);
@@ -57,6 +60,9 @@ impl Engine<'_> {
         self.check_requirements(state, function, arguments)?;
         if !self.direction_is_clear(state)? {
             return refuse(format!("the direction flag is set when {function} is called"));
+        }
+        if state.registers[GS] != self.entry.percpu {
+            return refuse(format!("GS is not the CPU's record when {function} is called"));
         }
         let touched = self.touched_by(function);
         self.memory_agrees_in(state, touched.as_deref())?;

@@ -86,3 +86,21 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>, ProgramError> {
     paths.sort();
     Ok(paths)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a primitive does is said once: in its contract, or by hand.
+    #[test]
+    fn a_primitive_with_a_contract_is_not_described_by_hand() {
+        let kernel = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel");
+        let program = Program::read(&kernel).unwrap();
+        let contracts: Vec<_> = program.functions.values().filter(|function| function.layer == ARCH).collect();
+        assert!(contracts.len() > 80);
+        for function in contracts {
+            assert!(crate::primitives::writes(&function.name).is_none(), "{} is written by hand too", function.name);
+            assert!(crate::primitives::reads(&function.name).is_none(), "{} is written by hand too", function.name);
+        }
+    }
+}

@@ -1,7 +1,8 @@
-//! The primitives of `arch` where gcc has inlined them: what each means on the objects of `arch`, and which instructions it is.
+//! The primitives of `arch` that have no contract in `proof/arch`: what each writes and reads, and what those mean that gcc inlines,
+//! and which instructions they are.
 //!
-//! This is the contract of `arch.h` and of `Builtin.v` in the engine's words, and it is trusted. A primitive that is not here
-//! has no inlined form: a function that inlines it is refused.
+//! This is the contract of `arch.h` and of `Builtin.v` in the engine's words, and it is trusted. A primitive that is neither here
+//! nor there has no inlined form: a function that inlines it is refused.
 
 use crate::engine::{differs, Engine, Touch};
 use crate::image::{RCX, RDI, RDX, RSI};
@@ -25,82 +26,41 @@ type Written = &'static [(&'static str, &'static str)];
 
 /// What a primitive writes of what the terms know; none if others may write meanwhile, or it is no such primitive.
 pub fn writes(function: &str) -> Option<Written> {
-    const NOTHING: [&str; 53] = [
-        "arch_cpu",
-        "arch_cpu_count",
-        "arch_need_resched",
-        "arch_floor",
-        "arch_fpu_left",
-        "arch_current",
+    const NOTHING: [&str; 11] = [
         "arch_current_of",
-        "arch_loaded_root",
         "arch_loaded_root_of",
-        "arch_uctx_get",
-        "arch_frame_read",
         "arch_highest_bit",
         "arch_index_mask",
-        "arch_kernel_map_entry",
-        "arch_ends_at_exit",
-        "arch_interrupt_pending",
         "arch_clock_ns",
         "arch_spin_hint",
         "arch_tlb_invalidate_page",
-        "arch_tlb_invalidate_user",
         "arch_frame_limit",
-        "arch_nested_frame",
-        "arch_nested_entry",
-        "arch_nested_table",
-        "arch_timer_arm",
-        "arch_timer_stop",
-        "arch_serial_status",
-        "arch_serial_put",
-        "arch_serial_get",
-        "arch_serial_transmit_interrupt",
-        "arch_keyboard_get",
-        "arch_line_route",
-        "arch_line_mask",
-        "arch_line_unmask",
-        "arch_message_route",
-        "arch_message_data",
-        "arch_message_address",
-        "arch_port_in",
-        "arch_port_out",
-        "arch_vm_supported",
-        "arch_iommu_levels",
-        "arch_iommu_leaf",
-        "arch_iommu_table",
-        "arch_iommu_frame",
-        "arch_iommu_units",
         "arch_iommu_refused",
         "arch_iommu_listen",
-        "arch_iommu_fault",
-        "arch_iommu_fault_address",
         "arch_iommu_caches_absent",
-        "arch_iommu_publish",
-        "apic_write",
-        "apic_command",
     ];
     match function {
         _ if NOTHING.contains(&function) => Some(&[]),
         "arch_uctx_set" => Some(&[("arch_threads", "word")]),
-        "arch_end_at_exit" => Some(&[("arch_threads", "at_exit")]),
-        "arch_frame_write" | "arch_frame_copy" | "arch_frame_clear" | "arch_iommu_write" => Some(&[("frame", "word")]),
-        "arch_iommu_attach" | "arch_iommu_detach" | "arch_iommu_update" => Some(&[("frame", "word")]),
+        "arch_frame_copy" | "arch_iommu_update" => Some(&[("frame", "word")]),
         "arch_vcpu_init"
         | "arch_vcpu_import_part"
         | "arch_vcpu_import"
         | "arch_vcpu_export"
         | "arch_vcpu_report_part"
         | "arch_vcpu_flush" => Some(&[("frame", "word")]),
-        "arch_vcpu_load_part" => {
-            Some(&[("frame", "word"), ("arch_threads", "fpu_fresh"), ("percpu", "fpu_left"), ("percpu", "fpu_owner")])
-        }
-        "arch_set_need_resched" => Some(&[("percpu", "need_resched")]),
-        "arch_set_floor" => Some(&[("percpu", "floor")]),
-        "arch_page_map_load" | "arch_page_map_load_kernel" => Some(&[("percpu", "root")]),
-        "arch_fpu_reset" => Some(&[("arch_threads", "fpu_fresh")]),
-        "arch_fpu_use" => Some(&[("arch_threads", "fpu_fresh"), ("percpu", "fpu_left"), ("percpu", "fpu_owner")]),
-        "arch_fpu_leave" => Some(&[("percpu", "fpu_left"), ("percpu", "fpu_owner")]),
+        "arch_vcpu_load_part" => Some(&[
+            ("frame", "word"),
+            ("arch_threads", "fpu_fresh"),
+            ("percpu", "fpu_left"),
+            ("percpu", "fpu_owner"),
+            ("areas", "word"),
+            ("guest_cpu", ""),
+        ]),
+        "arch_page_map_load" => Some(&[("percpu", "root")]),
+        "arch_line_route" => Some(&[("entry_low", "")]),
+        "arch_message_route" => Some(&[("message", "address"), ("message", "data")]),
+        "arch_iommu_fault" => Some(&[("last", "function"), ("last", "write"), ("last", "address")]),
         _ => None,
     }
 }
@@ -109,30 +69,8 @@ pub fn writes(function: &str) -> Option<Written> {
 /// others may see memory meanwhile.
 pub fn reads(function: &str) -> Option<Written> {
     Some(match function {
-        "arch_cpu"
-        | "arch_cpu_count"
-        | "arch_highest_bit"
-        | "arch_index_mask"
-        | "arch_clock_ns"
-        | "arch_spin_hint"
-        | "arch_nested_frame"
-        | "arch_iommu_frame"
-        | "arch_timer_arm"
-        | "arch_timer_stop"
-        | "arch_uctx_set"
-        | "arch_frame_write"
-        | "arch_frame_clear"
-        | "arch_set_need_resched"
-        | "arch_set_floor" => &[],
-        "arch_need_resched" => &[("percpu", "need_resched")],
-        "arch_fpu_left" => &[("percpu", "fpu_left")],
-        "arch_floor" => &[("percpu", "floor")],
-        "arch_current" => &[("percpu", "current")],
-        "arch_loaded_root" => &[("percpu", "root")],
-        "arch_uctx_get" => &[("arch_threads", "word")],
-        "arch_frame_read" | "arch_frame_copy" => &[("frame", "word")],
-        "arch_kernel_map_entry" => &[("root", "")],
-        "arch_ends_at_exit" | "arch_end_at_exit" => &[("arch_threads", "at_exit")],
+        "arch_highest_bit" | "arch_index_mask" | "arch_clock_ns" | "arch_spin_hint" | "arch_uctx_set" => &[],
+        "arch_frame_copy" => &[("frame", "word")],
         _ => return None,
     })
 }
@@ -143,10 +81,6 @@ const UCTX_RFLAGS: u128 = 19;
 const USER_ADDRESS_MASK: u128 = 0x7fff_ffff_ffff;
 const USER_FLAG_MASK: u128 = 0x24_0dd5;
 const USER_FLAG_ALWAYS: u128 = 0x202;
-/// The frame that an entry of a nested page map or of an IOMMU's table names: of its bits from 12 on, 40.
-const ENTRY_FRAME: u32 = 12;
-/// `EXIT_ENDS` of layout.h.
-const EXIT_ENDS: u128 = 0x8000_0000;
 
 /// Executes a primitive that has no instruction of its own, or only loads and stores.
 pub fn inline(
@@ -160,20 +94,6 @@ pub fn inline(
     let zero = constant(0, 64);
     let value = match (name, arguments) {
         ("arch_own" | "arch_disown" | "arch_spin_hint", _) => zero,
-        ("arch_cpu", []) => load(engine, state, "percpu", "cpu", zero, zero)?,
-        ("arch_need_resched", []) => load(engine, state, "percpu", "need_resched", zero, zero)?,
-        ("arch_fpu_left", []) => load(engine, state, "percpu", "fpu_left", zero, zero)?,
-        ("arch_floor", []) => load(engine, state, "percpu", "floor", zero, zero)?,
-        ("arch_current", []) => load(engine, state, "percpu", "current", zero, zero)?,
-        ("arch_loaded_root", []) => load(engine, state, "percpu", "root", zero, zero)?,
-        ("arch_cpu_count", []) => load(engine, state, "cpus_started", "", zero, zero)?,
-        ("arch_set_need_resched", [pending]) => write(engine, state, "percpu", "need_resched", zero, zero, *pending)?,
-        ("arch_fpu_unused", []) => write(engine, state, "percpu", "fpu_left", zero, zero, constant(1, 32))?,
-        ("arch_set_floor", [floor]) => write(engine, state, "percpu", "floor", zero, zero, *floor)?,
-        ("arch_kernel_map_entry", [index]) => load(engine, state, "root", "", zero, *index)?,
-        ("arch_frame_read", [frame, word]) => load(engine, state, "frame", "word", *frame, *word)?,
-        ("arch_frame_write", [frame, word, value]) => write(engine, state, "frame", "word", *frame, *word, *value)?,
-        ("arch_uctx_get", [thread, word]) => load(engine, state, "arch_threads", "word", *thread, *word)?,
         ("arch_uctx_set", [thread, word, value]) => {
             let is = |number: u128| equal(*word, constant(number, word.width()));
             let address = and(*value, constant(USER_ADDRESS_MASK, 64));
@@ -181,20 +101,11 @@ pub fn inline(
             let kept = select(is(UCTX_RIP), address, select(is(UCTX_RFLAGS), flags, *value));
             write(engine, state, "arch_threads", "word", *thread, *word, kept)?
         }
-        ("arch_end_at_exit", [thread]) => {
-            let old = load(engine, state, "arch_threads", "at_exit", *thread, zero)?;
-            write(engine, state, "arch_threads", "at_exit", *thread, zero, or(old, constant(EXIT_ENDS, 32)))?
-        }
-        ("arch_ends_at_exit", [thread]) => {
-            let old = load(engine, state, "arch_threads", "at_exit", *thread, zero)?;
-            zero_extend(extract(old, 31, 1), 32)
-        }
         ("arch_highest_bit", [word]) => {
             state.path.assume(crate::term::build::not(equal(*word, zero)));
             let zeros = extract(leading_zeros(*word), 0, 32);
             sub(constant(63, 32), zeros)
         }
-        ("arch_nested_frame" | "arch_iommu_frame", [entry]) => extract(*entry, ENTRY_FRAME, 32),
         ("arch_index_mask", [index, mask]) => and(*index, *mask),
         _ => match crate::actions::value(engine, name, arguments) {
             Some(value) => value,
@@ -207,27 +118,6 @@ pub fn inline(
         state.locals[to] = crate::evaluate::fit(crate::evaluate::fit(value, given)?, width)?;
     }
     Ok(Inline::Done)
-}
-
-/// `COMMAND_ASSERT` and `APIC_REG_END` of the local interrupt controller.
-const COMMAND_ASSERT: u128 = 0x4000;
-const REGISTER_END: u128 = 0xb0;
-
-/// A primitive whose inlined form is a call of another function of `arch`: that function, with its arguments.
-pub fn expansion(
-    engine: &mut Engine<'_>,
-    state: &mut State,
-    name: &str,
-    arguments: &[Term],
-) -> Result<Option<(&'static str, Vec<Term>)>, Stop> {
-    Ok(match (name, arguments) {
-        ("arch_interrupt_end", []) => Some(("apic_write", vec![constant(REGISTER_END, 32), constant(0, 32)])),
-        ("arch_interrupt_send", [cpu, vector]) => {
-            let destination = load(engine, state, "percpu_records", "apic_id", *cpu, constant(0, 64))?;
-            Some(("apic_command", vec![destination, or(*vector, constant(COMMAND_ASSERT, 32))]))
-        }
-        _ => None,
-    })
 }
 
 fn cells(engine: &Engine<'_>, object: &str, field: &str) -> Result<usize, Stop> {

@@ -169,10 +169,6 @@ impl Engine<'_> {
                     if let Inline::Done = primitives::inline(self, state, name, &arguments, *result)? {
                         return Ok(None);
                     }
-                    if let Some((function, arguments)) = primitives::expansion(self, state, name, &arguments)? {
-                        state.stack.push(Item::Stmt(Arc::clone(&stmt)));
-                        return Ok(Some(Sync::Call { function: function.to_string(), arguments, result: *result }));
-                    }
                 }
                 state.stack.push(Item::Stmt(Arc::clone(&stmt)));
                 return Ok(Some(Sync::Call { function: name.clone(), arguments, result: *result }));

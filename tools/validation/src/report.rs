@@ -15,7 +15,7 @@ pub const TRUSTED: [&str; 13] = [
     "entries from user mode find the CPU's record as start-up or the last switch has left it; a call comes back on the thread that made it",
     "callers that are not validated keep to the bounds of arguments within which functions are validated (each names its own)",
     "the C is never stuck: theorems show it of certified functions; of others that their indices, shifts and divisors are in range is assumed",
-    "a CPU's stack, its per-CPU record, frames that the C names and the objects of the image share no bytes; the stack is deep enough (kernel/stack_depth.awk)",
+    "a CPU's stack, its per-CPU record, frames that the C names, the objects of the image, and registers and tables of devices share no bytes; the stack is deep enough (kernel/stack_depth.awk)",
     "interrupts stay off: they are opened in arch alone; NMI and machine check have stacks of their own and keep all registers; a thread stays on its CPU",
     "memory that the term owns changes by this CPU alone, and each CPU's stores become visible in their order (x86-TSO)",
     "page tables map the image as it is linked, and its text is not written",
