@@ -123,18 +123,23 @@ impl Certified {
 
     /// A tree of this layer as Coq.
     pub fn file(&self, checked: &Checked) -> Result<CoqFile, CoqError> {
-        let text = coq::layer(self.layer, &checked.program.units, &checked.sources).map_err(|refusals| {
-            let finding = |refusal: coq::Refusal| Finding {
-                code: Code::NoCoqTerm,
-                file: checked.sources.get(refusal.span.file).path.clone(),
-                line: Some(checked.sources.position(refusal.span.file, refusal.span.start).0),
-                message: refusal.message,
-                remedy: refusal.remedy,
-            };
-            CoqError::Refused(refusals.into_iter().map(finding).collect())
-        })?;
-        Ok(CoqFile { layer: self.layer.to_string(), path: PathBuf::from(self.code), text })
+        coq_file(self.layer, self.code, checked)
     }
+}
+
+/// A tree as Coq, for a file below `proof/`.
+fn coq_file(layer: &str, path: &str, checked: &Checked) -> Result<CoqFile, CoqError> {
+    let text = coq::layer(layer, &checked.program.units, &checked.sources).map_err(|refusals| {
+        let finding = |refusal: coq::Refusal| Finding {
+            code: Code::NoCoqTerm,
+            file: checked.sources.get(refusal.span.file).path.clone(),
+            line: Some(checked.sources.position(refusal.span.file, refusal.span.start).0),
+            message: refusal.message,
+            remedy: refusal.remedy,
+        };
+        CoqError::Refused(refusals.into_iter().map(finding).collect())
+    })?;
+    Ok(CoqFile { layer: layer.to_string(), path: PathBuf::from(path), text })
 }
 
 /// The C files of a layer's folder but its tests and debug walks, the layer's own file first.
@@ -183,6 +188,25 @@ pub fn booted(kernel: &Path) -> Result<Vec<(String, Checked)>, CoqError> {
     Ok(layers)
 }
 
+/// The name of the contracts, and of their folder below `proof/`.
+pub const ARCH: &str = "arch";
+
+/// The trees of the contracts of `arch`, which stand beside the kernel's folder; none if there are none.
+pub fn contracts(kernel: &Path) -> Result<Option<Checked>, CoqError> {
+    let folder = kernel.join("../proof").join(ARCH);
+    if !folder.is_dir() {
+        return Ok(None);
+    }
+    let defines = crate::defines("TICKET", false, false);
+    let include_dirs = vec![kernel.to_path_buf(), kernel.join("arch")];
+    let checked = check(&layer_files(&folder)?, &Options { defines, include_dirs, ..Options::default() })?;
+    if checked.faults.is_empty() {
+        Ok(Some(checked))
+    } else {
+        Err(CoqError::Subset(Box::new(checked)))
+    }
+}
+
 /// The generated files of the layers, or of all with the constants they share.
 pub fn files(kernel: &Path, layers: &[String]) -> Result<Vec<CoqFile>, CoqError> {
     if let Some(unknown) = layers.iter().find(|layer| CERTIFIED.iter().all(|known| !known.is_named(layer))) {
@@ -200,6 +224,9 @@ pub fn files(kernel: &Path, layers: &[String]) -> Result<Vec<CoqFile>, CoqError>
         let programs: Vec<_> = trees.iter().map(|checked| (&checked.program.units[..], &checked.sources)).collect();
         let text = coq::shared_constants(&programs);
         files.insert(0, CoqFile { layer: "lang".to_string(), path: PathBuf::from("lang/Constants.v"), text });
+        if let Some(checked) = contracts(kernel)? {
+            files.push(coq_file(ARCH, "arch/Code.v", &checked)?);
+        }
     }
     Ok(files)
 }

@@ -3,35 +3,25 @@
 //! They stand in `proof/arch`, in the C subset, beside the kernel's folder. A primitive with a contract is validated against it
 //! as a layer's function is against its term, and what it reads and writes is read off the contract.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use c2coq::ast::Unit;
-use c2coq::certified::CoqError;
+pub use c2coq::certified::ARCH;
+use c2coq::certified::{contracts, CoqError};
 use c2coq::coq::fields;
-use c2coq::{check, defines, Checked, Options};
+use c2coq::Checked;
 
 use crate::program::{Program, ProgramError};
 
-/// The layer that functions with a contract are counted under.
-pub const ARCH: &str = "arch";
-
 impl Program {
-    /// Adds the contracts of the kernel's `arch`; none if there is no such folder.
+    /// Adds the contracts of the kernel's `arch`, if there are any. Their functions are counted under a layer of that name.
     pub fn contracts(&mut self, kernel: &Path) -> Result<(), ProgramError> {
-        let folder = kernel.join("../proof").join(ARCH);
-        if !folder.is_dir() {
-            return Ok(());
-        }
-        let paths = sources(&folder)?;
-        let options = Options {
-            defines: defines("TICKET", false, false),
-            include_dirs: vec![kernel.to_path_buf(), kernel.join("arch")],
-            ..Options::default()
+        let checked = match contracts(kernel) {
+            Ok(Some(checked)) => checked,
+            Ok(None) => return Ok(()),
+            Err(CoqError::Subset(checked)) => return Err(ProgramError::Refused(faults(&checked))),
+            Err(other) => return Err(other.into()),
         };
-        let checked = check(&paths, &options).map_err(CoqError::from)?;
-        if !checked.faults.is_empty() {
-            return Err(ProgramError::Refused(faults(&checked)));
-        }
         for unit in &checked.program.units {
             self.prototypes_of(unit);
             self.arch_objects(unit)?;
@@ -71,20 +61,6 @@ fn faults(checked: &Checked) -> String {
         format!("{}:{line}: {}", checked.sources.get(fault.span.file).path.display(), fault.message)
     };
     checked.faults.iter().map(line).collect::<Vec<_>>().join("\n")
-}
-
-/// The C files of the folder.
-fn sources(folder: &Path) -> Result<Vec<PathBuf>, ProgramError> {
-    let read = |error| ProgramError::C(CoqError::Read { path: folder.to_path_buf(), error });
-    let mut paths = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(read)? {
-        let path = entry.map_err(read)?.path();
-        if path.extension().is_some_and(|extension| extension == "c") {
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    Ok(paths)
 }
 
 #[cfg(test)]
