@@ -82,7 +82,8 @@ enum Command {
         #[arg(long, default_value = "kernel")]
         kernel: PathBuf,
     },
-    /// Write the Coq terms of the certified layers: proof/layers/LAYER/Code.v and proof/lang/Constants.v
+    /// Write the Coq terms: proof/layers/LAYER/Code.v of the certified layers, proof/arch/Code.v of the contracts of `arch`, and
+    /// proof/lang/Constants.v
     Coq {
         #[arg(long, default_value = "kernel")]
         kernel: PathBuf,
