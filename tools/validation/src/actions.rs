@@ -1,21 +1,18 @@
 //! Actions of the machine, in which contracts of `arch` are written (`proof/arch/machine.h`): each is one instruction at which the
 //! machine must wait, with equal operands.
 
-use wcet_binary::lift::il::{AddressForm, Register};
-
-use crate::engine::{Engine, Touch};
-use crate::image::{GS, RAX, RCX, RDX, RSP};
-use crate::machine::Step;
+use crate::engine::Engine;
+use crate::image::{GS, RAX, RCX, RDX};
+use crate::operands::{accumulator, wide};
 use crate::primitives::register;
 use crate::state::{refuse, Event, State, Stop};
-use crate::term::build::{add, binary, concat, extract, insert, less, not, or, zero_extend};
+use crate::term::build::{binary, concat, extract, insert, less, not, or, zero_extend};
 use crate::term::{constant, fresh, Binary, Term};
 
 /// Bases of FS and GS: a write of one of these moves what the segment registers mean.
 const SEGMENT_BASES: (u128, u128) = (0xc000_0100, 0xc000_0103);
 /// `KERNEL_BASE` of layout.h: where the image is mapped, from its physical address.
 const KERNEL_BASE: u64 = 0xffff_ffff_8000_0000;
-
 /// `SELECTOR_KERNEL_DATA` of layout.h.
 const KERNEL_DATA: u64 = 0x10;
 
@@ -23,10 +20,10 @@ const KERNEL_DATA: u64 = 0x10;
 /// action, and it is compared before each.
 pub fn writes(function: &str) -> Option<&'static [(&'static str, &'static str)]> {
     match function {
-        // The stub of an interrupt has run.
         // Other threads run.
         "machine_continue" => None,
         "machine_save_vector" | "machine_save_vector_old" => Some(&[("areas", "word")]),
+        // The stub of an interrupt has run.
         "machine_window" | "machine_wait" => Some(&[("percpu", "vector")]),
         _ if function.starts_with("machine_") => Some(&[]),
         _ => None,
@@ -69,7 +66,7 @@ pub fn leaves(function: &str) -> bool {
 }
 
 /// The width of an action by the end of its name.
-fn bits(function: &str) -> u32 {
+pub fn bits(function: &str) -> u32 {
     function.trim_start_matches(|letter: char| !letter.is_ascii_digit()).parse().unwrap_or(0)
 }
 
@@ -286,151 +283,5 @@ impl Engine<'_> {
             | ("machine_clear_upper", [], "vzeroupper", []) => None,
             _ => return Ok(None),
         }))
-    }
-
-    /// The address of the instruction's only operand in memory.
-    fn operand(&self, state: &State) -> Result<Term, Stop> {
-        let instruction = self.image.instruction(state.address).map_err(Stop::Refused)?;
-        // Of an area that is saved in parts the first has its address.
-        let lowest = |form: &AddressForm| match form {
-            AddressForm::Known { displacement, .. } => *displacement,
-            AddressForm::Any => i64::MIN,
-        };
-        let form = instruction.accesses.iter().map(|access| access.address).min_by_key(lowest);
-        let Some(AddressForm::Known { base, index, displacement, segment: None }) = form else {
-            return refuse("an operand whose address is not known");
-        };
-        let held = |register: Register| state.registers.get(usize::from(register.0)).copied();
-        let mut sum = constant(u128::from(displacement as u64), 64);
-        for (register, times) in base.map(|base| (base, 1)).into_iter().chain(index) {
-            let Some(value) = held(register) else { return refuse("an operand at an unknown register") };
-            sum = add(sum, crate::term::build::times(value, u128::from(times)));
-        }
-        Ok(sum)
-    }
-
-    fn operand_at(&mut self, state: &mut State, meant: Term) -> Result<(), Stop> {
-        let given = self.operand(state)?;
-        self.require(state, "the operand's address", given, meant)
-    }
-
-    /// Behind the instruction at the state's address stand these: the state is left at the last of them. An interrupt that is taken
-    /// between them overwrites what lies below the stack pointer.
-    fn follow(&mut self, state: &mut State, names: &[&str]) -> Result<(), Stop> {
-        let Some(top) = crate::memory::offset(state.registers[RSP], self.entry.stack) else {
-            return refuse("the stack pointer is at an unknown place");
-        };
-        state.frame.drop_below(top);
-        for name in names {
-            self.pass(state)?;
-            let instruction = self.image.instruction(state.address).map_err(Stop::Refused)?;
-            if instruction.mnemonic != *name {
-                return refuse(format!("{} where {name} is meant", self.image.text(&instruction)));
-            }
-        }
-        Ok(())
-    }
-
-    /// Each of so many vector registers is combined with itself by this operation, from number 0 on: it becomes 0. The state is
-    /// left at the last of these instructions; where the first is at the state's address, it is one of them.
-    fn sequence(&mut self, state: &mut State, operation: &str, register: &str, count: u32) -> Result<(), Stop> {
-        let mut at = state.address;
-        for number in 0..count {
-            let instruction = self.image.instruction(at).map_err(Stop::Refused)?;
-            // The first action of such a sequence may be another instruction.
-            let instruction = match instruction.mnemonic == operation {
-                true => instruction,
-                false if number == 0 => self.image.instruction(instruction.next()).map_err(Stop::Refused)?,
-                false => return refuse(format!("{register}{number} is not cleared")),
-            };
-            let meant = format!("{operation} {register}{number},{register}{number}");
-            if self.image.text(&instruction) != meant {
-                return refuse(format!("{} where {meant} is meant", self.image.text(&instruction)));
-            }
-            self.covered.extend([state.address, instruction.address]);
-            state.address = instruction.address;
-            at = instruction.next();
-        }
-        Ok(())
-    }
-
-    /// The operand of an instruction is this port: a number, or the register dx.
-    fn is_port(&mut self, state: &mut State, operand: &str, port: Term) -> Result<(), Stop> {
-        let given = match operand {
-            "dx" => low(state.registers[RDX], 16),
-            number => {
-                let digits = number.trim_end_matches('h').trim_start_matches("0x");
-                let Ok(number) = u16::from_str_radix(digits, 16) else { return refuse(format!("port {number}")) };
-                constant(u128::from(number), 16)
-            }
-        };
-        self.require(state, "the port", given, low(port, 16))
-    }
-
-    /// What a load at an address gives, if an instruction is executed that accesses a device.
-    pub fn device_load(&mut self, address: Term, bytes: u32) -> Option<Term> {
-        let held = self.device.filter(|_| !is_stack(self, address))?;
-        self.touched.push(Touch { address, value: None, bytes });
-        Some(if held.width() < bytes * 8 { zero_extend(held, bytes * 8) } else { extract(held, 0, bytes * 8) })
-    }
-
-    /// Whether a store went to a device.
-    pub fn device_store(&mut self, address: Term, value: Term) -> bool {
-        if self.device.is_none() || is_stack(self, address) {
-            return false;
-        }
-        self.touched.push(Touch { address, value: Some(value), bytes: value.width() / 8 });
-        true
-    }
-
-    /// One instruction that reads or writes a device's register, which is in no object that the terms know.
-    fn device(&mut self, state: &mut State, function: &str, arguments: &[Term]) -> Result<Option<Term>, Stop> {
-        let width = bits(function);
-        let (address, written) = match (function.starts_with("machine_read"), arguments) {
-            (true, [address]) => (*address, None),
-            (false, [address, value]) => (*address, Some(*value)),
-            _ => return Ok(None),
-        };
-        self.memory_agrees(state)?;
-        let held = fresh("device", width);
-        self.device = Some(held);
-        self.touched.clear();
-        let step = self.step_machine(state);
-        self.device = None;
-        let Step::Next(next) = step? else { return refuse("a jump that accesses a device") };
-        let touched: Vec<Touch> = std::mem::take(&mut self.touched);
-        let [touch] = touched.as_slice() else {
-            return refuse(format!("{function}: {} accesses by one instruction", touched.len()));
-        };
-        if touch.bytes * 8 != width || touch.value.is_some() != written.is_some() {
-            return refuse(format!("the term does {function}, the machine accesses {} bytes", touch.bytes));
-        }
-        self.require(state, "the device's address", touch.address, address)?;
-        if let (Some(stored), Some(value)) = (touch.value, written) {
-            self.require(state, "what is written to the device", stored, value)?;
-        }
-        state.address = next;
-        Ok(Some(if written.is_some() { constant(0, 64) } else { held }))
-    }
-}
-
-/// The stack is no device.
-fn is_stack(engine: &Engine<'_>, address: Term) -> bool {
-    crate::memory::offset(address, engine.entry.stack).is_some()
-}
-
-/// The whole of a register of 16 or 32 bits.
-fn wide(name: &str) -> Option<&'static str> {
-    const NAMES: [&str; 6] = ["rax", "rcx", "rdx", "rbx", "rsi", "rdi"];
-    let short = name.strip_prefix('e').unwrap_or(name);
-    NAMES.into_iter().find(|whole| whole.strip_prefix('r') == Some(short))
-}
-
-/// The register that a port is read into.
-fn accumulator(width: u32) -> &'static str {
-    match width {
-        8 => "al",
-        16 => "ax",
-        _ => "eax",
     }
 }

@@ -19,6 +19,7 @@
 mod actions;
 mod agreement;
 mod contracts;
+mod device;
 mod early;
 mod effects;
 mod engine;
@@ -34,6 +35,7 @@ mod machine;
 mod memory;
 mod merge;
 pub mod mutants;
+mod operands;
 mod order;
 mod outlive;
 mod primitives;
