@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use c2coq::certified::{files, mutants, mutated, stale};
+use c2coq::certified::{files, mutants, mutated, stale, ARCH};
 use c2coq::mutate::{Kind, Mutant};
 use testing::Folder;
 
@@ -24,7 +24,8 @@ fn every_function_has_three_mutants() {
     for mutant in all().iter().filter(|mutant| !mutant.benign) {
         *counts.entry((&mutant.code, &mutant.function)).or_default() += 1;
     }
-    for file in files(&kernel(), &[]).unwrap() {
+    // Contracts are compared with machine code, and no proof is to notice their mutants.
+    for file in files(&kernel(), &[]).unwrap().into_iter().filter(|file| file.layer != ARCH) {
         let code = file.path.to_str().unwrap();
         let lines: Vec<&str> = file.text.lines().collect();
         for pair in lines.windows(2) {
