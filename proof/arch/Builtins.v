@@ -31,7 +31,7 @@ Definition cleared (f : Z) (n : nat) : mem :=
   list_to_map ((fun w => (frame_word f (Z.of_nat w), 0)) <$> seq 0 n).
 
 Lemma cleared_all f : cleared f 512 = frame_cells f (fun _ => 0).
-Proof. done. Qed.
+Proof. reflexivity. Qed.
 
 Lemma cleared_next f n d : <[frame_word f (Z.of_nat n) := 0]> (cleared f n ∪ d) = cleared f (S n) ∪ d.
 Proof.
@@ -51,33 +51,36 @@ Proof. intros. unfold wrap. cbn [bits]. apply Z.mod_small. lia. Qed.
 
 Theorem frame_clear_contract f : says_as "arch_frame_clear" [f].
 Proof.
-  intros ke cpu d v d' H. cbn in H. destruct (decide (owns_frame f d)) as [Ho|]; [|done]. simplify_eq.
-  eapply body_triple_body; [reflexivity|done|]. cbn.
-  eapply owned_seq, owned_assign; [reflexivity|]. cbn.
+  intros ke cpu d v d' H.
+  change (Some (if decide (owns_frame f d) then Some (0, frame_cells f (fun _ => 0) ∪ d) else None) = Some (Some (v, d'))) in H.
+  rewrite <- cleared_all in H. remember (cleared f 512) as done eqn:Hdone.
+  destruct (decide (owns_frame f d)) as [Ho|]; [|discriminate]. injection H as <- <-.
+  eapply body_triple_body; [reflexivity|reflexivity|]. cbn [fn_body arch_frame_clear_code app replicate fn_locals].
+  eapply owned_seq, owned_assign; [reflexivity|]. cbn [insert list_insert].
   eapply owned_while with (n := 512%nat) (I := fun left r m => exists k j, (16 * k <= 512)%nat /\ (left = 512 - 16 * k)%nat /\
     r = [f; Z.of_nat (16 * k); j] /\ m = cleared f (16 * k) ∪ d).
   { exists 0%nat, 0. split_and!; [lia|lia|done|]. unfold cleared. cbn. by rewrite (left_id_L ∅ (∪)). }
   intros left r m (k & j & Hk & -> & -> & ->).
-  exists (Z.of_nat (16 * k) <? 512). split; [done|]. destruct (Z.ltb_spec (Z.of_nat (16 * k)) 512) as [Hl|Hl]; last first.
-  { assert (16 * k = 512)%nat as -> by lia. done. }
-  eapply owned_seq, owned_assign; [reflexivity|]. cbn. eapply owned_seq.
+  exists (Z.ltb (Z.of_nat (16 * k)) 512). split; [reflexivity|]. destruct (Z.ltb_spec (Z.of_nat (16 * k)) 512) as [Hl|Hl];
+    [|assert (16 * k = 512)%nat as -> by lia; split; [reflexivity|by rewrite Hdone]].
+  eapply owned_seq, owned_assign; [reflexivity|]. cbn [insert list_insert]. eapply owned_seq.
   eapply owned_while with (n := 16%nat) (I := fun left r m => exists l, (l <= 16)%nat /\ (left = 16 - l)%nat /\
     r = [f; Z.of_nat (16 * k); Z.of_nat l] /\ m = cleared f (16 * k + l) ∪ d).
   { exists 0%nat. split_and!; [lia|lia|done|]. by rewrite Nat.add_0_r. }
   intros left r m (l & Hl16 & -> & -> & ->).
-  exists (Z.of_nat l <? 16). split; [done|]. destruct (Z.ltb_spec (Z.of_nat l) 16) as [Hlt|Hge].
+  exists (Z.ltb (Z.of_nat l) 16). split; [reflexivity|]. destruct (Z.ltb_spec (Z.of_nat l) 16) as [Hlt|Hge].
   - assert (16 * k + l < 512)%nat by lia.
     assert (Hsum : wrap W32 (Z.of_nat (16 * k) + Z.of_nat l) = Z.of_nat (16 * k + l)).
     { rewrite small_sum; lia. }
     eapply owned_seq, owned_store with (jv := Z.of_nat (16 * k + l)); [reflexivity| |reflexivity| |].
-    + cbn. by rewrite Hsum.
+    + transitivity (Some (wrap W32 (Z.of_nat (16 * k) + Z.of_nat l))); [reflexivity|by rewrite Hsum].
     + by apply owned_word.
-    + eapply owned_assign; [reflexivity|]. cbn. exists (16 - S l)%nat. split; [lia|]. exists (S l).
+    + eapply owned_assign; [reflexivity|]. cbn [insert list_insert]. exists (16 - S l)%nat. split; [lia|]. exists (S l).
       split_and!; [lia|done| |].
-      * rewrite small_sum by lia. do 2 f_equal. f_equal. lia.
-      * rewrite cleared_next. by rewrite <- plus_n_Sm.
-  - assert (l = 16)%nat as -> by lia. eapply owned_assign; [reflexivity|]. cbn.
+      * rewrite small_sum by lia. repeat f_equal. lia.
+      * etransitivity; [exact (cleared_next f (16 * k + l) d)|by rewrite <- plus_n_Sm].
+  - assert (l = 16)%nat as -> by lia. eapply owned_assign; [reflexivity|]. cbn [insert list_insert].
     exists (512 - 16 * S k)%nat. split; [lia|]. exists (S k), 16. split_and!; [lia|done| |].
-    + rewrite small_sum by lia. do 2 f_equal. lia.
-    + do 2 f_equal. lia.
+    + rewrite small_sum by lia. repeat f_equal. lia.
+    + repeat f_equal. lia.
 Qed.
