@@ -14,13 +14,18 @@ pub(super) fn parts(term: Term) -> (Vec<(Term, u128)>, u128) {
     }
 }
 
-/// The sum of the terms as often as is said, and of the rest.
+/// The sum of the terms as often as is said, and of the rest. Terms that are sums become part of it.
 pub(super) fn sum(terms: impl IntoIterator<Item = (Term, u128)>, rest: u128, width: u32) -> Term {
     let all = mask(width);
     let mut together: BTreeMap<Term, u128> = BTreeMap::new();
+    let mut rest = rest;
     for (term, times) in terms {
-        let held = together.entry(term).or_insert(0);
-        *held = held.wrapping_add(times) & all;
+        let (inner, more) = parts(term);
+        rest = rest.wrapping_add(more.wrapping_mul(times));
+        for (term, one) in inner {
+            let held = together.entry(term).or_insert(0);
+            *held = held.wrapping_add(one.wrapping_mul(times)) & all;
+        }
     }
     together.retain(|_, times| *times != 0);
     let rest = rest.wrapping_add(join_neighbours(&mut together, width)) & all;

@@ -148,6 +148,18 @@ fn terms_mean_what_the_operations_mean() {
     }
 }
 
+/// The low half of a sum of sums is one sum: how an address was computed does not matter.
+#[test]
+fn a_sum_in_a_sum_is_part_of_it() {
+    clear();
+    let x = fresh("x", 32);
+    let inner = add(times(x, 9), constant(12, 32));
+    let outer = add(zero_extend(inner, 64), constant(u128::from(u64::MAX - 8), 64));
+    assert_eq!(extract(outer, 0, 32), add(times(x, 9), constant(3, 32)));
+    let twice = add(times(zero_extend(inner, 64), 2), constant(1, 64));
+    assert_eq!(extract(twice, 0, 32), add(times(x, 18), constant(25, 32)));
+}
+
 #[test]
 fn memory_gives_what_was_stored_last() {
     clear();
