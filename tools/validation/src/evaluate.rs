@@ -68,7 +68,7 @@ impl<'s> Evaluator<'s> {
         }
     }
 
-    /// The scalar at these indices, which are assumed to be in range.
+    /// The scalar at these indices, which are assumed to be in range; note is taken of the access where C evaluates it.
     pub fn place(&mut self, cells: usize, index: Term, element: Term) -> Access {
         let known = &self.program.cells[cells];
         let count = self.program.objects[known.object].count;
@@ -81,7 +81,7 @@ impl<'s> Evaluator<'s> {
         // An index below 1 is 0.
         let low = |value: Term, bound: u64| if bound == 1 { constant(0, 32) } else { low(value) };
         let flat = add(times(low(index, count), u128::from(known.count)), low(element, known.count));
-        let guard = constant(1, 1);
+        let guard = self.guard.unwrap_or(constant(1, 1));
         let access = Access { cells, index: low(index, count), element: low(element, known.count), flat, guard };
         if !self.accesses.contains(&access) {
             self.accesses.push(access);

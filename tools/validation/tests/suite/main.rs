@@ -3,6 +3,7 @@
 mod arch;
 mod early;
 mod fused;
+mod guarded;
 mod joins;
 mod outlive;
 mod small;
