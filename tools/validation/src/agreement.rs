@@ -112,8 +112,14 @@ impl Engine<'_> {
             None => return refuse(format!("a jump to {function} with the stack pointer above the entry's")),
         }
         self.finish(state, result, value.unwrap_or_else(|| constant(0, 64)))?;
-        let writes = self.writes(function);
-        self.havoc(state, writes.as_deref());
+        if let Some(writes) = self.writes(function) {
+            self.havoc(state, Some(&writes));
+        } else if let Some(writes) = self.keeps_locks(function) {
+            self.others_move(state, &writes);
+        } else {
+            state.locks.clear();
+            self.havoc(state, None);
+        }
         Ok(())
     }
 

@@ -94,6 +94,7 @@ pub struct Engine<'a> {
     pub entry_frame: Vec<Term>,
     pub writes: HashMap<String, Option<Rc<BTreeSet<usize>>>>,
     pub touches: HashMap<String, Option<Rc<BTreeSet<usize>>>>,
+    pub keeps: HashMap<String, Option<Rc<BTreeSet<usize>>>>,
 }
 
 impl<'a> Engine<'a> {
@@ -131,6 +132,7 @@ impl<'a> Engine<'a> {
             entry_frame: Vec::new(),
             writes: HashMap::new(),
             touches: HashMap::new(),
+            keeps: HashMap::new(),
         }
     }
 
@@ -202,6 +204,7 @@ impl<'a> Engine<'a> {
             proved: memory.clone(),
             accesses: Vec::new(),
             early: Vec::new(),
+            locks: Vec::new(),
             proved_stores: Vec::new(),
             machine_stores: Vec::new(),
             address,

@@ -6,6 +6,7 @@
 use c2coq::ast::{BinaryOp, Comparison};
 
 use crate::early::Early;
+use crate::ownership::NOT_OWNED;
 use crate::program::Program;
 use crate::state::{refuse, Access, State, Stop};
 use crate::syntax::{Condition, Expr};
@@ -19,6 +20,8 @@ pub struct Evaluator<'s> {
     pub memory: &'s [Term],
     pub accesses: &'s mut Vec<Access>,
     early: &'s [Early],
+    /// How many locks the term holds, if what it accesses is its own as long as it holds them.
+    locks: u32,
     /// What is assumed, each under the condition that C evaluates it.
     pub assumptions: Vec<Term>,
     guard: Option<Term>,
@@ -47,8 +50,12 @@ fn together(a: Term, b: Term) -> Result<(Term, Term), Stop> {
 impl<'s> Evaluator<'s> {
     /// With the term's locals and memory.
     pub fn new(program: &'s Program, state: &'s mut State) -> Evaluator<'s> {
-        let State { locals, proved, accesses, early, .. } = state;
-        Evaluator { program, locals, memory: proved, accesses, early, assumptions: Vec::new(), guard: None }
+        let State { locals, proved, accesses, early, locks, function, .. } = state;
+        let locks = match locks.len() as u32 {
+            held if held > 0 && program.certified.contains(&function.name) => held,
+            _ => NOT_OWNED,
+        };
+        Evaluator { program, locals, memory: proved, accesses, early, locks, assumptions: Vec::new(), guard: None }
     }
 
     /// With these locals and this memory, of which nothing is known.
@@ -82,9 +89,11 @@ impl<'s> Evaluator<'s> {
         let low = |value: Term, bound: u64| if bound == 1 { constant(0, 32) } else { low(value) };
         let flat = add(times(low(index, count), u128::from(known.count)), low(element, known.count));
         let guard = self.guard.unwrap_or(constant(1, 1));
-        let access = Access { cells, index: low(index, count), element: low(element, known.count), flat, guard };
-        if !self.accesses.contains(&access) {
-            self.accesses.push(access);
+        let (index, element) = (low(index, count), low(element, known.count));
+        let access = Access { cells, index, element, flat, guard, locks: self.locks };
+        match self.accesses.iter_mut().find(|one| Access { locks: self.locks, ..**one } == access) {
+            Some(one) => one.locks = one.locks.min(self.locks),
+            None => self.accesses.push(access),
         }
         // What the term accesses was its own when the machine read it.
         for one in self.early.iter().filter(|one| one.cells == cells) {

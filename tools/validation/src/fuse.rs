@@ -213,6 +213,7 @@ impl Engine<'_> {
             && a.machine_stores == b.machine_stores
             && a.frame.held == b.frame.held
             && a.early == b.early
+            && a.locks == b.locks
             && registers.all(|(number, (x, y))| x == y || !counts(number))
     }
 

@@ -201,6 +201,7 @@ pub fn shape(engine: &Engine<'_>, state: &State) -> Vec<u64> {
     }
     out.push(crate::memory::offset(state.registers[RSP], engine.entry.stack).map_or(u64::MAX, |top| top as u64));
     out.extend(state.active.iter().map(|(_, number)| *number as u64));
+    out.push(state.locks.len() as u64);
     let (stmt, depth) = state.warming.unwrap_or_default();
     out.extend([u64::MAX, u64::from(state.unrolled), stmt as u64, depth as u64]);
     out.extend(state.machine_stores.iter().map(|(cells, ..)| *cells as u64));
@@ -240,6 +241,7 @@ pub fn put_for(state: &mut State, by: &BTreeMap<Term, Term>) {
     }
     state.accesses.retain(|one| !one.guard.is_false());
     state.early.iter_mut().flat_map(|one| one.terms()).for_each(&mut put);
+    state.locks.iter_mut().for_each(&mut put);
     state.selectors.iter_mut().for_each(&mut put);
     state.selectors.retain(|one| one.value().is_none());
 }
@@ -347,6 +349,7 @@ impl Engine<'_> {
         for ((_, mine, _), (_, flat, _)) in a.machine_stores.iter().zip(&mut state.machine_stores) {
             *flat = joiner.join(*mine, *flat);
         }
+        locals(&mut joiner, &a.locks, &mut state.locks);
         // A state that knows of fewer accesses can do less with them.
         let mut accesses = Vec::new();
         for mine in &a.accesses {
@@ -354,7 +357,8 @@ impl Engine<'_> {
                 let (index, element) = (joiner.known(mine.index, one.index)?, joiner.known(mine.element, one.element)?);
                 let flat = joiner.known(mine.flat, one.flat)?;
                 let guard = joiner.known(mine.guard, one.guard)?;
-                Some(crate::state::Access { cells: mine.cells, index, element, flat, guard })
+                let locks = mine.locks.max(one.locks);
+                Some(crate::state::Access { cells: mine.cells, index, element, flat, guard, locks })
             });
             accesses.extend(both);
         }

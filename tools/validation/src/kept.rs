@@ -33,6 +33,7 @@ fn digest(image: &[u8], program: &Program) -> Option<String> {
     let mut prototypes: Vec<_> = program.prototypes.iter().map(|one| format!("{one:?}")).collect();
     prototypes.sort();
     hash.update(prototypes.concat());
+    hash.update(format!("{:?}", program.certified));
     Some(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

@@ -38,6 +38,7 @@ pub mod mutants;
 mod operands;
 mod order;
 mod outlive;
+mod ownership;
 mod primitives;
 mod program;
 mod proved;

@@ -311,6 +311,9 @@ impl Engine<'_> {
         }
         let mut writes = BTreeSet::new();
         let is_known = self.statement_writes(stmt, &mut writes);
+        if !is_known {
+            state.locks.clear();
+        }
         self.havoc(&mut state, is_known.then_some(&writes));
         let mut next = Loop { relations, start: HashMap::new(), locals: state.locals.clone(), ..first.clone() };
         next.refuted.clear();

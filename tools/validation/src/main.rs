@@ -115,11 +115,7 @@ fn run(cli: &Cli) -> Result<usize, String> {
         let verdict = if one.validated { "validated" } else { "not validated" };
         eprintln!("[{}/{all}] {}: {verdict}, {} s", at + 1, one.name, one.seconds);
     };
-    let mut validation = validate(&image, &options, &step).map_err(|error| error.to_string())?;
-    let certified = certified(&cli.root.join("proof/certified.toml"))?;
-    for one in &mut validation.functions {
-        one.certified = certified.contains(&one.name);
-    }
+    let validation = validate(&image, &options, &step).map_err(|error| error.to_string())?;
     let list = cli.root.join(LIST);
     if cli.write {
         let names: Vec<&str> =
@@ -159,15 +155,6 @@ fn mutate(
         eprintln!("[{}/{total}] {}: {}: {verdict}", at + 1, mutant.function, mutant.change);
     };
     mutants::campaign(&options.kernel, image, &sample, options.limit, options.threads, &step).map_err(failed)
-}
-
-/// Functions with a theorem, in the build with ticket locks.
-fn certified(path: &Path) -> Result<BTreeSet<String>, String> {
-    let text = String::from_utf8(read(path)?).map_err(|error| error.to_string())?;
-    let table: toml::Table = toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-    let layers = table.iter().filter(|(layer, _)| *layer != "spinlock-mcs");
-    let functions = layers.filter_map(|(_, functions)| functions.as_table());
-    Ok(functions.flat_map(|functions| functions.keys().cloned()).collect())
 }
 
 /// Functions that were asked for, or that the list names, and that are not validated; mutants that survived.

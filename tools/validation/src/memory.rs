@@ -2,6 +2,7 @@
 
 use crate::early::read_early;
 use crate::engine::Engine;
+use crate::ownership::NOT_OWNED;
 use crate::state::{refuse, Access, Event, State, Stop};
 use crate::term::build::{
     add, and, as_sum, concat, equal, extract, from_sum, insert, less, or, read, select, store, times, zero_extend,
@@ -157,7 +158,7 @@ impl Engine<'_> {
         let count = u128::from(self.program.cells[cells].count);
         let (index32, element32) = (extract(index, 0, 32), extract(element, 0, 32));
         let flat = add(times(index32, count), element32);
-        Access { cells, index: index32, element: element32, flat, guard: constant(1, 1) }
+        Access { cells, index: index32, element: element32, flat, guard: constant(1, 1), locks: NOT_OWNED }
     }
 
     /// The field at an offset in an element of an object.

@@ -170,7 +170,7 @@ impl Engine<'_> {
             writer.put(access.element);
             writer.put(access.guard);
             let mut out = std::mem::take(&mut writer.out);
-            out.push(access.cells as u32);
+            out.extend([access.cells as u32, access.locks]);
             out
         }));
         for one in &state.early {
@@ -179,6 +179,11 @@ impl Engine<'_> {
             writer.put(one.held);
             key.append(&mut writer.out);
             key.extend([2, one.cells as u32]);
+        }
+        for lock in &state.locks {
+            writer.put(*lock);
+            key.append(&mut writer.out);
+            key.push(3);
         }
         // Stores that were not compared yet.
         let always = crate::term::constant(1, 1);

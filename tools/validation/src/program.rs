@@ -5,7 +5,7 @@
 //! leave to the C, come from the checked declarations.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use c2coq::ast::Unit;
@@ -68,6 +68,8 @@ pub struct Program {
     pub ambiguous: BTreeSet<String>,
     /// Where a statement stands in its function, by its address here.
     pub lines: HashMap<usize, u32>,
+    /// Functions with a theorem, which says too that they are not stuck.
+    pub certified: BTreeSet<String>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -78,6 +80,8 @@ pub enum ProgramError {
     Form { function: String, form: String },
     #[error("{0}")]
     Refused(String),
+    #[error("{path}: {error}", path = path.display())]
+    Certified { path: PathBuf, error: String },
 }
 
 /// Objects of `arch` that its primitives stand for: name, elements, fields with bits and inner elements.
@@ -147,6 +151,7 @@ impl Program {
             }
         }
         program.contracts(kernel)?;
+        program.certified = certified(&kernel.join("../proof/certified.toml"))?;
         Ok(program)
     }
 
@@ -259,6 +264,19 @@ impl Program {
     pub fn is_set_at_start(&self, cells: usize) -> bool {
         SET_AT_START.iter().any(|(object, field)| self.place(object, field) == Some(cells))
     }
+}
+
+/// Functions with a theorem, in the build with ticket locks; none without the list.
+fn certified(path: &Path) -> Result<BTreeSet<String>, ProgramError> {
+    let failed = |error: String| ProgramError::Certified { path: path.to_path_buf(), error };
+    let text = match std::fs::read_to_string(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        text => text.map_err(|error| failed(error.to_string()))?,
+    };
+    let table: toml::Table = toml::from_str(&text).map_err(|error| failed(error.to_string()))?;
+    let layers = table.iter().filter(|(layer, _)| *layer != "spinlock-mcs");
+    let functions = layers.filter_map(|(_, functions)| functions.as_table());
+    Ok(functions.flat_map(|functions| functions.keys().cloned()).collect())
 }
 
 /// Numbers statements in the order of the text.

@@ -166,6 +166,11 @@ impl Engine<'_> {
                     }
                 }
                 if !self.is_plain && !self.image.has(name) {
+                    match (name.as_str(), arguments.as_slice()) {
+                        ("arch_own", [lock]) => state.owns(*lock),
+                        ("arch_disown", [lock]) => state.disowns(*lock),
+                        _ => {}
+                    }
                     if let Inline::Done = primitives::inline(self, state, name, &arguments, *result)? {
                         return Ok(None);
                     }

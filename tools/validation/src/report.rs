@@ -18,6 +18,7 @@ pub const TRUSTED: [&str; 13] = [
     "a CPU's stack, its per-CPU record, frames that the C names, the objects of the image, and registers and tables of devices share no bytes; the stack is deep enough (kernel/stack_depth.awk)",
     "interrupts stay off: they are opened in arch alone; NMI and machine check have stacks of their own and keep all registers; a thread stays on its CPU",
     "memory that the term owns changes by this CPU alone, and each CPU's stores become visible in their order (x86-TSO)",
+    "which lock guards a scalar of a named object does not depend on what memory holds (proof/layers/Guards.v, for certified layers)",
     "page tables map the image as it is linked, and its text is not written",
     "the loader puts the image's bytes where its headers say",
 ];

@@ -231,6 +231,7 @@ pub fn validate_one(
     let begin = Instant::now();
     let mut engine = Engine::new(program, image, layout, Arc::clone(function));
     let mut result = FunctionResult::of(&function.name, &function.layer);
+    result.certified = program.certified.contains(&function.name);
     let Some(range) = image.code(&function.name) else {
         result.reasons.push("the image has no function of this name, or several".to_string());
         return result;

@@ -31,6 +31,8 @@ pub struct Access {
     pub flat: Term,
     /// Where this holds, of the paths that the state stands for.
     pub guard: Term,
+    /// How many of the state's locks the term held then, if the scalar is its own as long as it holds these.
+    pub locks: u32,
 }
 
 /// A scalar that the term has written, on those paths where the guard holds.
@@ -60,6 +62,8 @@ pub struct State {
     pub accesses: Vec<Access>,
     /// What the machine has read since then, and the term had not.
     pub early: Vec<Early>,
+    /// The locks that the term has taken here and not given back, in this order.
+    pub locks: Vec<Term>,
     /// What the term, and the machine, have written since both last agreed.
     pub proved_stores: Vec<Written>,
     pub machine_stores: Vec<(usize, Term, u64)>,

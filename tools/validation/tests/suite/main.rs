@@ -6,6 +6,7 @@ mod fused;
 mod guarded;
 mod joins;
 mod outlive;
+mod ownership;
 mod small;
 mod solvers;
 

@@ -11,22 +11,37 @@ const DATA: &str = ".bss\n.balign 4\n.type small, @object\n.size small, 4\nsmall
 
 /// Validates `function`, of which `c` is the C and `code` the machine code. `test`: a name for the folder.
 pub fn validated(test: &str, function: &str, header: &str, c: &str, code: &str) -> FunctionResult {
-    validated_by(test, function, header, c, code, None)
+    validated_with(test, function, header, c, code, &[])
 }
 
-/// The same with a shell script as the second solver.
-pub fn validated_by(
+/// The same where there are theorems of these functions.
+pub fn validated_with(
     test: &str,
     function: &str,
     header: &str,
     c: &str,
     code: &str,
+    certified: &[&str],
+) -> FunctionResult {
+    validated_by((test, function), header, c, code, certified, None)
+}
+
+/// The same with a shell script as the second solver.
+pub fn validated_by(
+    (test, function): (&str, &str),
+    header: &str,
+    c: &str,
+    code: &str,
+    certified: &[&str],
     script: Option<&str>,
 ) -> FunctionResult {
     let folder: PathBuf = std::env::temp_dir().join(format!("validation-{test}-{}", std::process::id()));
     let layer = folder.join("kernel/layers/small");
     std::fs::create_dir_all(&layer).unwrap();
     std::fs::write(folder.join("kernel/layers.order"), "small\n").unwrap();
+    std::fs::create_dir_all(folder.join("proof")).unwrap();
+    let theorems: String = certified.iter().map(|name| format!("{name} = \"theorem\"\n")).collect();
+    std::fs::write(folder.join("proof/certified.toml"), format!("[small]\n{theorems}")).unwrap();
     let guarded = format!("#ifndef SMALL_H\n#define SMALL_H\n#include <stdint.h>\n{header}\n#endif\n");
     std::fs::write(layer.join("small.h"), guarded).unwrap();
     std::fs::write(layer.join("small.c"), format!("#include \"small.h\"\n\n{OBJECT}\n{c}")).unwrap();

@@ -13,7 +13,7 @@ fn says(answer: &str) -> String {
 
 fn least(test: &str, answer: &str) -> validation::FunctionResult {
     let declared = "uint32_t least(uint32_t a, uint32_t b);";
-    validated_by(test, "least", declared, C, &symbol("least", CODE), Some(&says(answer)))
+    validated_by((test, "least"), declared, C, &symbol("least", CODE), &[], Some(&says(answer)))
 }
 
 #[test]
