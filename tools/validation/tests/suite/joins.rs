@@ -92,3 +92,36 @@ fn that_a_result_is_not_0_outlives_a_join() {
         assert!(!results("not-0-wrong", Some(wrong)).validated, "bit {wrong}");
     }
 }
+
+const MARK: &str = ".bss\n.balign 4\n.type mark, @object\n.size mark, 48\nmark: .skip 48\n.text\n";
+
+/// In each branch a store that the next call does not touch, of a value that the machine computes in another way than the term.
+/// `of`: what the machine takes for the branch's number.
+fn marks(test: &str, of: impl Fn(u32) -> u32) -> validation::FunctionResult {
+    let (mut c, mut code) = (String::new(), String::new());
+    for bit in 0..BRANCHES {
+        let (mask, set, clear) = (1u32 << bit, 2 * bit + 3, 2 * bit + 4);
+        c += &format!("    if ((n & {mask}u) != 0u) {{\n        mark[{bit}] = n ^ {set}u;\n    }} else {{\n");
+        c += &format!("        mark[{bit}] = n ^ {clear}u;\n    }}\n    note({bit}u);\n");
+        let store =
+            |number| format!("mov eax, esi\n or eax, {number}\n mov edx, esi\n and edx, {number}\n sub eax, edx\n");
+        let store = |number| format!("{} mov dword ptr [mark+{}], eax\n", store(number), 4 * bit);
+        code += &format!("test esi, {mask}\n je 1f\n {} jmp 2f\n1: {}", store(of(set)), store(of(clear)));
+        code += &format!("2: mov edi, {bit}\n call note\n");
+    }
+    let mark = "static uint32_t mark[12];\n\n";
+    let c = format!("{mark}{NOTE}uint32_t many(uint32_t n)\n{{\n{c}    return n;\n}}\n");
+    let code = format!("mov esi, edi\n{code} mov eax, esi\n ret");
+    validated(test, "many", HEADER, &c, &format!("{MARK}{}{}", note(), symbol("many", &code)))
+}
+
+/// A join forgets what the two sides have stored: that it was the same is seen before.
+#[test]
+fn stores_are_compared_before_a_join() {
+    let right = marks("marks-right", |number| number);
+    assert!(right.validated, "{:?}", right.reasons);
+    for wrong in [3, 4, 2 * BRANCHES + 1, 2 * BRANCHES + 2] {
+        let found = marks("marks-wrong", |number| number + 8 * u32::from(number == wrong));
+        assert!(!found.validated, "{wrong}");
+    }
+}
