@@ -23,10 +23,15 @@ enum Cut {
     Done(Vec<State>),
     /// The machine has not done yet what the term has, or does not come back to this place.
     Elsewhere,
+    /// At its event the machine has done what the term has not: it does not come back to the loop.
+    Behind,
 }
 
 /// Heads of the machine's loops that are passed in search of the one where a loop can be cut.
 const PASSED: u32 = 4;
+
+/// Loops of the term that are executed, not cut, where the machine is behind its own.
+const MOST_BEHIND: u32 = 4;
 
 /// A loop in one round.
 #[derive(Debug, Clone, Default)]
@@ -98,7 +103,11 @@ impl Engine<'_> {
                 }
                 Some(number) => self.iterated(machine, number),
                 None if same.count() >= 3 => refuse("a loop without a place where it can be cut"),
-                None => match self.cut(&machine, key, stmt, at_head && passed < PASSED, refusals) {
+                None => match self.cut(&machine, key, stmt, at_head.then_some(passed < PASSED), refusals) {
+                    Ok(Cut::Behind) => {
+                        todo.push(State { unrolled: machine.unrolled + 1, ..machine });
+                        Ok(())
+                    }
                     Ok(Cut::Done(exits)) => self.go_on_behind(exits, todo),
                     Ok(Cut::Elsewhere) => match self.run_machine(&State { passing: Some(at), ..machine }, true) {
                         Ok(more) => {
@@ -147,17 +156,21 @@ impl Engine<'_> {
         self.memory_agrees(&mut state)
     }
 
+    /// `passes`: whether a head of the machine's loop may be passed; none at an event.
     fn cut(
         &mut self,
         entry: &State,
         key: LoopKey,
         stmt: &Arc<Stmt>,
-        may_pass: bool,
+        passes: Option<bool>,
         refusals: &mut Vec<Refusal>,
     ) -> Result<Cut, Stop> {
+        let may_pass = passes == Some(true);
+        let is_first = entry.warming.is_none() && entry.unrolled < MOST_BEHIND;
         let mut entry = entry.clone();
         match self.memory_agrees(&mut entry) {
             Err(Stop::Refused(_)) if may_pass => return Ok(Cut::Elsewhere),
+            Err(Stop::Refused(_)) if passes.is_none() && is_first => return Ok(Cut::Behind),
             other => other?,
         }
         let Some(top) = offset(entry.registers[RSP], self.entry.stack) else {

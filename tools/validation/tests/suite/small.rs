@@ -256,3 +256,31 @@ uint32_t stops(uint32_t n)
     assert!(!check("stop-wrong", "mov dword ptr [small], edi\n ret").validated);
     assert!(!check("stop-maybe", "mov dword ptr [small], edi\n1: cmp edi, 1\n je 2f\n jmp 1b\n2: ret").validated);
 }
+
+/// Where the loop is not entered the machine has left it, and has stored, before the term has tried its first turn.
+#[test]
+fn a_loop_that_the_machine_has_left_already_is_executed() {
+    let c = "void rise(void)
+{
+    uint32_t x = small[0].turn;
+    for (uint32_t i = 0u; i < 4u; i = i + 1u) {
+        if (x > 8u) {
+            break;
+        }
+        x = x + 1u;
+    }
+    small[0].turn = x;
+}
+";
+    let check = |test: &str, high: &str, turns: u32| {
+        let body = format!(
+            "mov eax, dword ptr [small]\n xor ecx, ecx\n cmp eax, 8\n ja 2f\n1: add eax, 1\n add ecx, 1\n cmp ecx, {turns}\n je 3f
+ cmp eax, 8\n jbe 1b\n jmp 3f\n2: {high}\n3: mov dword ptr [small], eax\n ret"
+        );
+        validated(test, "rise", "void rise(void);", c, &symbol("rise", &body))
+    };
+    let right = check("left-right", "", 4);
+    assert!(right.validated, "{:?}", right.reasons);
+    assert!(!check("left-wrong", "add eax, 1", 4).validated);
+    assert!(!check("left-turns", "", 3).validated);
+}
