@@ -337,6 +337,9 @@ pub struct ProveOptions {
     /// With --binary: this image instead of the kernel that boots.
     #[arg(long, value_name = "FILE", requires = "binary")]
     pub image: Option<PathBuf>,
+    /// With --binary: the kernels with ticket and with MCS locks, and the debug builds of both, one after the other.
+    #[arg(long, requires = "binary", conflicts_with_all = ["image", "mutants"])]
+    pub all_images: bool,
     /// With --binary: questions to the solver that a function may take.
     #[arg(long, value_name = "N", requires = "binary", default_value_t = 2000)]
     pub limit: u64,

@@ -174,11 +174,16 @@ pub fn functions(kernel: &Path) -> Result<Vec<(String, Vec<String>)>, CoqError> 
 
 /// The trees of all layers in the build that boots, lowest layer first, with the order's names.
 pub fn booted(kernel: &Path) -> Result<Vec<(String, Checked)>, CoqError> {
+    built(kernel, &Build::BOOTED)
+}
+
+/// The same in another build.
+pub fn built(kernel: &Path, build: &Build) -> Result<Vec<(String, Checked)>, CoqError> {
     let order = crate::read_order(&kernel.join("layers.order"))?;
     let mut layers = Vec::new();
     for layer in order.names() {
         let paths = layer_files(&kernel.join("layers").join(layer))?;
-        let defines = crate::defines("TICKET", false, false);
+        let defines = crate::defines(build.lock, build.debug, build.trace);
         let checked = check(&paths, &Options { defines, ..Options::default() })?;
         if !checked.faults.is_empty() {
             return Err(CoqError::Subset(Box::new(checked)));
@@ -232,13 +237,28 @@ pub fn files(kernel: &Path, layers: &[String]) -> Result<Vec<CoqFile>, CoqError>
 }
 
 /// A configuration of the kernel.
-struct Build {
-    lock: &'static str,
-    debug: bool,
-    trace: bool,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Build {
+    pub lock: &'static str,
+    pub debug: bool,
+    pub trace: bool,
 }
 
 impl Build {
+    /// The build that boots if nothing else is asked for.
+    pub const BOOTED: Build = Build { lock: "TICKET", debug: false, trace: false };
+
+    /// The build of this name, as the folder of its image has it behind the processor's: `mcs-debug`.
+    pub fn named(name: &str) -> Option<Build> {
+        Build::all().find(|build| build.short_name() == name)
+    }
+
+    pub fn short_name(&self) -> String {
+        let debug = if self.debug { "-debug" } else { "" };
+        let trace = if self.trace { "-trace" } else { "" };
+        format!("{}{debug}{trace}", self.lock.to_lowercase())
+    }
+
     fn all() -> impl Iterator<Item = Build> {
         let locks = ["TICKET", "MCS", "BIG"].into_iter();
         let debugs = locks.flat_map(|lock| [(lock, false), (lock, true)]);

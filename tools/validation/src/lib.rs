@@ -57,6 +57,7 @@ mod synchronise;
 mod syntax;
 mod term;
 
+pub use c2coq::certified::Build;
 pub use examples::{examples, runs};
 pub use program::Program;
 pub use report::{schema, ArchShare, BinaryResult, FunctionResult, MutantCounts, Share, Validation, TRUSTED};

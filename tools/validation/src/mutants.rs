@@ -1,6 +1,5 @@
 //! Mutants of machine code: one instruction of a validated function is changed, and the function must be refused.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
@@ -11,7 +10,7 @@ use crate::layout::Layout;
 use crate::program::Program;
 use crate::random::Random;
 use crate::report::MutantCounts;
-use crate::run::{parsed, validate_one, Error};
+use crate::run::{parsed, validate_one, Error, Options};
 
 /// A change of the image's bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,14 +125,12 @@ pub fn sample(image: &[u8], functions: &[String], count: usize, seed: u64) -> Re
 /// Validates each mutant's function, several side by side; one that is validated has survived. `done` hears of each, with how
 /// many there were before it.
 pub fn campaign(
-    kernel: &Path,
     image: &[u8],
     mutants: &[Mutant],
-    limit: u64,
-    threads: usize,
+    options: &Options,
     done: &(dyn Fn(&Mutant, bool, usize) + Sync),
 ) -> Result<MutantCounts, Error> {
-    let program = Program::read(kernel)?;
+    let program = Program::read(&options.kernel, &options.build)?;
     let next = AtomicUsize::new(0);
     let counts: Mutex<(MutantCounts, usize)> = Mutex::default();
     let survivor = |mutant: &Mutant| -> Result<Option<String>, Error> {
@@ -143,7 +140,7 @@ pub fn campaign(
         let Some(function) = program.functions.get(&mutant.function) else {
             return Err(Error::Unknown(mutant.function.clone()));
         };
-        let survives = validate_one(&program, &listing, &layout, function, limit, None).validated;
+        let survives = validate_one(&program, &listing, &layout, function, options.limit, None).validated;
         let now = listing.describe(mutant.address);
         Ok(survives.then(|| format!("{}: {} became {now}", mutant.function, mutant.change)))
     };
@@ -160,7 +157,7 @@ pub fn campaign(
     };
     std::thread::scope(|scope| -> Result<(), Error> {
         let start = || std::thread::Builder::new().stack_size(64 << 20).spawn_scoped(scope, work);
-        let workers: Vec<_> = (0..threads.max(1)).filter_map(|_| start().ok()).collect();
+        let workers: Vec<_> = (0..options.threads.max(1)).filter_map(|_| start().ok()).collect();
         for worker in workers {
             worker.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))?;
         }

@@ -150,17 +150,13 @@ impl Walk<'_, '_> {
     }
 
     /// What is known behind a statement; inside, none if it does not go on there.
-    fn statement(
-        &mut self,
-        stmt: &Stmt,
-        mut known: Known,
-        widths: &[u32],
-        exits: &mut Exits,
-    ) -> Option<Option<Known>> {
+    fn statement(&mut self, stmt: &Stmt, mut known: Known, widths: &[u32], exits: &mut Exits) -> Option<Option<Known>> {
         self.left = self.left.checked_sub(1)?;
         match stmt {
             Stmt::Skip => {}
-            Stmt::Assign(to, e) => known.locals[*to] = pure(e, &known.locals).and_then(|value| fit(value, widths[*to]).ok()),
+            Stmt::Assign(to, e) => {
+                known.locals[*to] = pure(e, &known.locals).and_then(|value| fit(value, widths[*to]).ok())
+            }
             Stmt::Store(place, _) => {
                 self.writes.insert(place.cells);
             }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use c2coq::ast::Unit;
-use c2coq::certified::{booted, CoqError};
+use c2coq::certified::{built, Build, CoqError};
 use c2coq::coq::{fields, terms};
 
 use crate::reader::Reader;
@@ -131,8 +131,8 @@ const SET_AT_START: [(&str, &str); 4] =
     [("percpu", "cpu"), ("percpu_records", "apic_id"), ("tsc_base", ""), ("ns_per_tsc", "")];
 
 impl Program {
-    /// The terms of all layers of the kernel that boots.
-    pub fn read(kernel: &Path) -> Result<Program, ProgramError> {
+    /// The terms of all layers of the kernel in a build.
+    pub fn read(kernel: &Path, build: &Build) -> Result<Program, ProgramError> {
         let mut program = Program::default();
         for (name, count, list) in ARCH_OBJECTS {
             program.object(name, *count, list);
@@ -141,7 +141,7 @@ impl Program {
         for name in ["apic_write", "apic_command"] {
             program.prototypes.insert(name.to_string(), Prototype { result: None, parameters: vec![32, 32] });
         }
-        let layers = booted(kernel)?;
+        let layers = built(kernel, build)?;
         for (_, checked) in &layers {
             checked.program.units.iter().for_each(|unit| program.declarations(unit));
         }
@@ -151,7 +151,7 @@ impl Program {
             }
         }
         program.contracts(kernel)?;
-        program.certified = certified(&kernel.join("../proof/certified.toml"))?;
+        program.certified = certified(&kernel.join("../proof/certified.toml"), build)?;
         Ok(program)
     }
 
@@ -266,15 +266,21 @@ impl Program {
     }
 }
 
-/// Functions with a theorem, in the build with ticket locks; none without the list.
-fn certified(path: &Path) -> Result<BTreeSet<String>, ProgramError> {
+/// Functions with a theorem in a build; none without the list. Terms of certified functions are the same in all builds, but for
+/// those of locks and in builds that record (`c2coq::certified::dependent`).
+fn certified(path: &Path, build: &Build) -> Result<BTreeSet<String>, ProgramError> {
     let failed = |error: String| ProgramError::Certified { path: path.to_path_buf(), error };
     let text = match std::fs::read_to_string(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
         text => text.map_err(|error| failed(error.to_string()))?,
     };
     let table: toml::Table = toml::from_str(&text).map_err(|error| failed(error.to_string()))?;
-    let layers = table.iter().filter(|(layer, _)| *layer != "spinlock-mcs");
+    let has_theorems = |layer: &str| match layer {
+        "spinlock" => build.lock == "TICKET",
+        "spinlock-mcs" => build.lock == "MCS",
+        _ => true,
+    };
+    let layers = table.iter().filter(|(layer, _)| !build.trace && has_theorems(layer));
     let functions = layers.filter_map(|(_, functions)| functions.as_table());
     Ok(functions.flat_map(|functions| functions.keys().cloned()).collect())
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use c2coq::certified::Build;
 use smt::{Second, SmtError};
 use wcet_binary::load::Program as Loaded;
 
@@ -21,8 +22,9 @@ use crate::syntax::Stmt;
 /// What is validated, and how long it may take.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The kernel's sources.
+    /// The kernel's sources, and which build of them the image is.
     pub kernel: PathBuf,
+    pub build: Build,
     /// Where results are kept; none: they are not.
     pub kept: Option<PathBuf>,
     /// These functions; empty for all.
@@ -80,7 +82,7 @@ pub fn validate(
     done: &(dyn Fn(&FunctionResult, usize, usize) + Sync),
 ) -> Result<Validation, Error> {
     let begin = Instant::now();
-    let program = Program::read(&options.kernel)?;
+    let program = Program::read(&options.kernel, &options.build)?;
     let loaded = parsed(image)?;
     let layout = Layout::new(&loaded, &program);
     if let Some(unknown) = options.functions.iter().find(|name| !program.functions.contains_key(*name)) {

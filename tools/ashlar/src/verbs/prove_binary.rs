@@ -1,34 +1,67 @@
 //! `prove --binary`: the work is done by `validate`, which is built on demand.
 
-use crate::cli::ProveOptions;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
 use builder::on_demand::VALIDATOR;
-use builder::{build_kernel, packages, KernelOptions};
+use builder::{build_kernel, packages, KernelOptions, Lock};
 use output::{Failure, Output};
 use project::Project;
 use prove::Sample;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+
+use crate::cli::ProveOptions;
 
 pub fn prove_binary(options: &ProveOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let tool = VALIDATOR.ready(project, output)?;
-    let mut command = Command::new(&tool);
-    command.arg("--root").arg(project.root()).args(["--limit", &options.limit.to_string()]);
-    match second_solver(project, output) {
-        Ok(python) => {
-            command.arg("--second").arg(python);
-        }
+    let second = match second_solver(project, output) {
+        Ok(python) => Some(python),
         // The report says how many answers two solvers have given.
         Err(Failure::Unable { message, remedy }) => {
             output.note(&format!("z3 is believed alone: {message}; {remedy}"));
+            None
         }
         Err(failure) => return Err(failure),
+    };
+    let tools = Tools { validator: &tool, second: second.as_deref() };
+    if let Some(image) = &options.image {
+        return validate(&tools, image, options, project, output);
     }
-    match &options.image {
-        Some(image) => {
-            command.arg("--image").arg(image);
+    let mut kernels = vec![KernelOptions::default()];
+    if options.all_images {
+        let locks = [Lock::Ticket, Lock::Mcs].into_iter();
+        let all = locks.flat_map(|lock| [false, true].map(|debug| KernelOptions { lock, debug, trace: false }));
+        kernels = all.collect();
+    }
+    let mut worst = Ok(());
+    for kernel in &kernels {
+        build_kernel(kernel, project, output)?;
+        let image = project.root().join("build/kernel").join(kernel.configuration()).join("ashlar.elf");
+        match validate(&tools, &image, options, project, output) {
+            Err(Failure::Passed(status)) => worst = Err(Failure::Passed(status)),
+            other => other?,
         }
-        None => build_kernel(&KernelOptions::default(), project, output)?,
     }
+    worst
+}
+
+/// The program that validates, and a python with the second solver, if there is one.
+struct Tools<'t> {
+    validator: &'t Path,
+    second: Option<&'t Path>,
+}
+
+/// Validates one image; what it is a build of says the folder in which it stands.
+fn validate(
+    tools: &Tools<'_>,
+    image: &Path,
+    options: &ProveOptions,
+    project: &Project,
+    output: &Output,
+) -> Result<(), Failure> {
+    let mut command = Command::new(tools.validator);
+    command.args(tools.second.iter().flat_map(|python| [Path::new("--second"), python]));
+    command.arg("--root").arg(project.root()).args(["--limit", &options.limit.to_string()]);
+    command.arg("--image").arg(image);
     match options.mutants {
         Some(Sample::Some(count)) => {
             command.args(["--mutants", &count.to_string(), "--seed", &options.seed.to_string()]);
@@ -46,7 +79,7 @@ pub fn prove_binary(options: &ProveOptions, project: &Project, output: &Output) 
     output.detail(&format!("+ {command:?}"));
     let status = command
         .status()
-        .map_err(|error| Failure::unable(format!("{} cannot be started: {error}", tool.display()), "run ./ashlar"))?;
+        .map_err(|error| Failure::unable(format!("{} cannot be started: {error}", tools.validator.display()), "run ./ashlar"))?;
     match status.code() {
         Some(0) => Ok(()),
         // The findings stand on standard error already.

@@ -24,7 +24,8 @@ fn a_read_behind_and_is_none_where_the_first_part_does_not_hold() {
     let found = check("guarded-and-early", "n != 0u && small[0].turn == 5u", early);
     assert!(found.validated, "{:?}", found.reasons);
     // Where n is 0, it goes to 1 if the two reads differ.
-    let twice = format!("test edi, edi\n jne 3f\n {}\n jmp 4f\n2: jmp 1f\n3: cmp dword ptr [small], 5\n je 1f\n4:", TWICE);
+    let twice =
+        format!("test edi, edi\n jne 3f\n {}\n jmp 4f\n2: jmp 1f\n3: cmp dword ptr [small], 5\n je 1f\n4:", TWICE);
     assert!(!check("guarded-and-twice", "n != 0u && small[0].turn == 5u", &twice).validated);
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use validation::{validate, FunctionResult, Options, SecondSolver};
+use validation::{validate, Build, FunctionResult, Options, SecondSolver};
 
 /// What the layer declares beside the function.
 const OBJECT: &str = "struct small {\n    uint32_t turn;\n};\n\nstatic struct small small[1];\n";
@@ -59,6 +59,7 @@ pub fn validated_by(
     let image = std::fs::read(folder.join("image")).unwrap();
     let options = Options {
         kernel: folder.join("kernel"),
+        build: Build::BOOTED,
         kept: None,
         functions: vec![function.to_string()],
         limit: 2000,
