@@ -343,7 +343,8 @@ impl<'p> Image<'p> {
                 Flow::Call { .. } => uses = u32::MAX,
                 Flow::Return { .. } => uses |= result,
                 Flow::Jump { to: Target::Direct(to), .. } if to < range.start || to >= range.end => {
-                    uses |= if is_clone(self.entry(to).unwrap_or(".part.")) { u32::MAX } else { arguments };
+                    let is_part = is_clone(&range.name) || is_clone(self.entry(to).unwrap_or(".part."));
+                    uses |= if is_part { u32::MAX } else { arguments };
                 }
                 Flow::Jump { to: Target::Indirect(_), .. } | Flow::Leave => uses = u32::MAX,
                 _ => {}
