@@ -198,7 +198,7 @@ impl Walk<'_, '_> {
 
     fn call(&mut self, name: &str, values: Vec<Option<Term>>, held: &mut BTreeSet<Term>) -> Option<()> {
         // Locks are numbers of 32 bits, in whatever width the term computes them.
-        let lock = values.first().copied().flatten().map(|value| fit_lock(value));
+        let lock = values.first().copied().flatten().map(fit_lock);
         match name {
             "arch_own" => {
                 held.extend(lock);
