@@ -65,7 +65,8 @@ impl<'s> Evaluator<'s> {
         memory: &'s [Term],
         accesses: &'s mut Vec<Access>,
     ) -> Evaluator<'s> {
-        Evaluator { program, locals, memory, accesses, early: &[], assumptions: Vec::new(), guard: None }
+        let locks = NOT_OWNED;
+        Evaluator { program, locals, memory, accesses, early: &[], locks, assumptions: Vec::new(), guard: None }
     }
 
     pub fn need(&mut self, condition: Term) {

@@ -101,7 +101,8 @@ fn image(cli: &Cli) -> PathBuf {
 
 /// What the evaluator refuses is a finding.
 fn print_examples(cli: &Cli, count: usize) -> Result<usize, String> {
-    let program = Program::read(&cli.root.join("kernel"), &build(cli, &image(cli))?).map_err(|error| error.to_string())?;
+    let program =
+        Program::read(&cli.root.join("kernel"), &build(cli, &image(cli))?).map_err(|error| error.to_string())?;
     let (text, number, refused) = examples(&program, count, cli.seed);
     let (more, paths, without) = runs(&program, &read(&image(cli))?).map_err(|error| error.to_string())?;
     print!("{text}{more}");

@@ -77,9 +77,9 @@ fn validate(
     }
     command.args(&options.functions);
     output.detail(&format!("+ {command:?}"));
-    let status = command
-        .status()
-        .map_err(|error| Failure::unable(format!("{} cannot be started: {error}", tools.validator.display()), "run ./ashlar"))?;
+    let status = command.status().map_err(|error| {
+        Failure::unable(format!("{} cannot be started: {error}", tools.validator.display()), "run ./ashlar")
+    })?;
     match status.code() {
         Some(0) => Ok(()),
         // The findings stand on standard error already.
