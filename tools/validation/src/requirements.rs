@@ -6,9 +6,8 @@
 //! Callers that are not validated are not checked: that they keep to it is trusted, and the report says so.
 
 use crate::engine::Engine;
-use crate::image::ARGUMENTS;
 use crate::state::{refuse, State, Stop};
-use crate::term::build::{and, equal, extract, less, not};
+use crate::term::build::{and, less, not};
 use crate::term::{constant, Term};
 
 /// A parameter, counted from 0, and its least and greatest value.
@@ -41,24 +40,9 @@ const REQUIREMENTS: [Requirement; 10] = [
     Requirement { function: "iommu_print_number", parameter: 1, least: 4, most: 8 },
 ];
 
-/// `arch_switch` reads all 64 bits of the register of an argument of 32, of which the calling convention promises nothing: callers
-/// must have cleared the upper half, and so must those of a function that hands its argument on. By the parameter, counted from 0.
-const WHOLE: [(&str, usize); 2] = [("arch_switch", 0), ("thread_switch", 0)];
-
-/// The parameters of a function that stand in whole registers.
-fn whole(function: &str) -> impl Iterator<Item = usize> + '_ {
-    WHOLE.iter().filter(move |(name, _)| *name == function).map(|(_, parameter)| *parameter)
-}
-
-/// That the upper half of a parameter's register is 0.
-fn is_whole(state: &State, parameter: usize) -> Term {
-    equal(extract(state.registers[ARGUMENTS[parameter]], 32, 32), constant(0, 32))
-}
-
 /// What a function requires, for people.
 pub fn texts(function: &str) -> Vec<String> {
-    let whole = whole(function).map(|parameter| format!("argument {} in a whole register", parameter + 1));
-    of(function).map(Requirement::text).chain(whole).collect()
+    of(function).map(Requirement::text).collect()
 }
 
 fn of(function: &str) -> impl Iterator<Item = &'static Requirement> + '_ {
@@ -83,10 +67,6 @@ impl Engine<'_> {
             let holds = one.holds(state.locals[one.parameter]);
             state.path.assume(holds);
         }
-        for parameter in whole(&self.function.name) {
-            let holds = is_whole(state, parameter);
-            state.path.assume(holds);
-        }
     }
 
     /// At a call.
@@ -97,12 +77,6 @@ impl Engine<'_> {
             };
             if !state.path.always(one.holds(*value), &mut self.solver)? {
                 return refuse(format!("{function} requires {}, which this call may not keep", one.text()));
-            }
-        }
-        for parameter in whole(function) {
-            let holds = is_whole(state, parameter);
-            if !state.path.always(holds, &mut self.solver)? {
-                return refuse(format!("{function} requires argument {} in a whole register", parameter + 1));
             }
         }
         Ok(())

@@ -12,7 +12,7 @@
 arch_switch:
     mov %gs:PERCPU_THREAD, %rcx
     mov %edi, %gs:PERCPU_CURRENT
-    shl $THREAD_SHIFT, %rdi             # thread number -> offset of its record
+    shl $THREAD_SHIFT, %edi             # thread number, of whose register the upper half is anything -> offset of its record
     mov %rsp, THREAD_KERNEL_RSP(%rcx)
     lea arch_threads(%rdi), %rax
     mov %rax, %gs:PERCPU_THREAD
