@@ -80,9 +80,9 @@ fn effect(instruction: &Instruction) -> Vec<Op> {
             (Operand::Constant(x), Operand::Constant(y)) => {
                 Op::Set { to: *to, from: Expression::Copy(Value { operand: Operand::Constant(x & y), ..*a }) }
             }
-            _ => op.clone(),
+            _ => *op,
         },
-        _ => op.clone(),
+        _ => *op,
     };
     instruction.ops.iter().map(folded).collect()
 }
