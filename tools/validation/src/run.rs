@@ -29,8 +29,8 @@ pub struct Options {
     pub kept: Option<PathBuf>,
     /// These functions; empty for all.
     pub functions: Vec<String>,
-    /// How many questions to the solver a function may take, in each way to treat its loops, beside those that it may take for
-    /// each of its instructions.
+    /// How many questions to the solver a function may take, in all ways to treat its loops together, beside those that it may
+    /// take for each of its instructions.
     pub limit: u64,
     pub threads: usize,
     /// The second solver; without it the verdicts rest on z3 alone.
@@ -204,7 +204,7 @@ fn has_loop(stmt: &Stmt, program: &Program, depth: u32) -> bool {
 const PER_INSTRUCTION: u64 = 12;
 
 /// Instructions from which on a function's paths are fused at once.
-const LARGE: usize = 900;
+const LARGE: usize = 800;
 
 /// How a function is tried: how its loops are treated, and whether paths of the term are fused.
 fn modes(has_loop: bool, is_large: bool) -> Vec<(LoopMode, bool)> {
