@@ -73,7 +73,7 @@ pub struct Engine<'a> {
     pub states: u64,
     /// Refusals do not end the exploration.
     pub collect: bool,
-    /// Calls of functions that have a term are executed in place, all others are events, whatever the image has: as `next` of
+    /// Calls of functions of the layers are executed in place, all others are events, whatever the image has: as `next` of
     /// `Semantics.v` does it.
     pub is_plain: bool,
     /// Paths of the term that meet while the machine stays are one state.

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use c2coq::ast::{BinaryOp, Comparison};
 
+use crate::contracts::ARCH;
 use crate::engine::Engine;
 use crate::evaluate::Evaluator;
 use crate::image::Image;
@@ -114,14 +115,15 @@ pub fn runs(program: &Program, image: &[u8]) -> Result<(String, usize, usize), E
     let layout = Layout::new(&loaded, program);
     let listing = Image::new(&loaded).map_err(Error::Image)?;
     let (mut text, mut number, mut refused) = (String::new(), 0, 0);
-    let all = || program.functions.values().filter(|function| !program.ambiguous.contains(&function.name));
+    let is_meant = |one: &&Arc<Function>| !program.ambiguous.contains(&one.name) && one.layer != ARCH;
+    let all = || program.functions.values().filter(is_meant);
     for Function { name, parameters, widths, body, .. } in all().map(Arc::as_ref) {
         let _ =
             writeln!(text, "function {name} {parameters} {} {}", widths.len() - parameters, statement(program, body));
     }
     for function in all() {
-        let mut engine = Engine::new(program, &listing, &layout, Arc::clone(function));
         crate::term::clear();
+        let mut engine = Engine::new(program, &listing, &layout, Arc::clone(function));
         engine.is_plain = true;
         engine.solver.restart(u64::MAX);
         let ran = engine.start(0).and_then(|start| {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::contracts::ARCH;
 use crate::engine::{Engine, LoopMode};
 use crate::evaluate::{fit, Evaluator};
 use crate::primitives::{self, Inline};
@@ -160,7 +161,8 @@ impl Engine<'_> {
                     arguments.iter().zip(widths).map(|(value, width)| fit(*value, width)).collect();
                 let arguments = arguments?;
                 if self.is_plain || !self.image.has(name) {
-                    if let Some(function) = self.function_named(name) {
+                    let entered = self.function_named(name).filter(|one| !self.is_plain || one.layer != ARCH);
+                    if let Some(function) = entered {
                         self.enter(state, function, &arguments, *result)?;
                         return Ok(None);
                     }
