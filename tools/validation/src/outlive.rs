@@ -10,7 +10,7 @@ use crate::engine::Engine;
 use crate::merge::symbols;
 use crate::state::{Item, State, Stop};
 use crate::term::build::not;
-use crate::term::{below, Binary, Node, Term};
+use crate::term::{below, substitute, Binary, Node, Term};
 
 /// What a state's later comparisons may depend on.
 pub struct Alive {
@@ -54,6 +54,13 @@ fn parts(condition: Term) -> Vec<Term> {
     out
 }
 
+/// The variable of which the condition says the value, as the number of rounds left behind a loop.
+fn decided(condition: Term) -> Option<(Term, Term)> {
+    let Node::Binary(Binary::Equal, a, b) = condition.node() else { return None };
+    let is_variable = |one: Term| matches!(one.node(), Node::Variable(_));
+    [(a, b), (b, a)].into_iter().find(|(variable, value)| is_variable(*variable) && value.value().is_some())
+}
+
 impl Engine<'_> {
     /// All values that the state holds.
     pub fn held(&self, state: &State) -> Vec<Term> {
@@ -75,6 +82,11 @@ impl Engine<'_> {
     pub fn note_parts(&mut self, state: &mut State) -> Result<(), Stop> {
         let alive = Alive::of(&self.held(state), state);
         let dropped: Vec<Term> = state.path.conditions.iter().copied().filter(|one| !alive.keeps(*one)).collect();
+        for (dead, value) in dropped.iter().filter_map(|one| decided(*one)) {
+            let now = dropped.iter().map(|one| substitute(*one, dead, value));
+            let lasting: Vec<Term> = now.filter(|one| symbols(&[*one]).is_subset(&alive.symbols)).collect();
+            lasting.into_iter().for_each(|one| state.path.assume(one));
+        }
         for part in dropped.into_iter().flat_map(parts) {
             let is_known = |one: Term| state.path.conditions.contains(&one);
             if is_known(part) || is_known(not(part)) || !symbols(&[part]).is_subset(&alive.symbols) {
