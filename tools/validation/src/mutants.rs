@@ -96,7 +96,8 @@ fn is_same(image: &[u8], mutant: &Mutant, before: &Instruction) -> bool {
     })
 }
 
-/// So many mutants of the functions, spread over them, and none that only spells an instruction in another way.
+/// So many mutants of the functions, as many of each as it has and the number allows, and none that only spells an instruction
+/// in another way.
 pub fn sample(image: &[u8], functions: &[String], count: usize, seed: u64) -> Result<Vec<Mutant>, Error> {
     let loaded = parsed(image)?;
     let listing = Image::new(&loaded).map_err(Error::Image)?;
@@ -104,6 +105,7 @@ pub fn sample(image: &[u8], functions: &[String], count: usize, seed: u64) -> Re
     let mut all = Vec::new();
     for name in functions {
         let Some(range) = listing.code(name) else { continue };
+        let mut mine = Vec::new();
         for instruction in listing.instructions(&range).map_err(Error::Image)? {
             if instruction.mnemonic == "nop" {
                 continue;
@@ -111,15 +113,26 @@ pub fn sample(image: &[u8], functions: &[String], count: usize, seed: u64) -> Re
             for (bytes, change) in changes(&instruction.bytes, &instruction.mnemonic, &mut random) {
                 let change = format!("{}: {change}", listing.text(&instruction));
                 let mutant = Mutant { function: name.clone(), address: instruction.address, bytes, change };
-                all.push((mutant, instruction.clone()));
+                mine.push((mutant, instruction.clone()));
             }
         }
+        for at in (1..mine.len()).rev() {
+            mine.swap(at, random.below(at + 1));
+        }
+        all.push(mine.into_iter().filter(|(mutant, before)| !is_same(image, mutant, before)));
     }
-    for at in (1..all.len()).rev() {
-        all.swap(at, random.below(at + 1));
+    // One of each function, then another one of each.
+    let mut out = Vec::new();
+    while out.len() < count && !all.is_empty() {
+        all.retain_mut(|mine| {
+            mine.next().is_some_and(|(mutant, _)| {
+                out.push(mutant);
+                true
+            })
+        });
     }
-    let changes = all.into_iter().filter(|(mutant, before)| !is_same(image, mutant, before));
-    Ok(changes.map(|(mutant, _)| mutant).take(count).collect())
+    out.truncate(count);
+    Ok(out)
 }
 
 /// Validates each mutant's function, several side by side; one that is validated has survived. `done` hears of each, with how
