@@ -1,5 +1,6 @@
 //! A run over functions of an image: side by side, with what earlier runs found of the same image.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -96,8 +97,11 @@ pub fn validate(
         .values()
         .filter(|function| options.functions.is_empty() || options.functions.contains(&function.name))
         .collect();
-    let (present, absent): (Vec<_>, Vec<_>) =
+    let (mut present, absent): (Vec<_>, Vec<_>) =
         chosen.into_iter().partition(|function| listing.code(&function.name).is_some());
+    // The longest first, so that no thread is left with one of them alone.
+    let size = |function: &Function| listing.code(&function.name).map_or(0, |range| range.end - range.start);
+    present.sort_by_key(|function| Reverse(size(function)));
     let kept = Mutex::new(Kept::open(options.kept.as_deref(), image, &program));
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<FunctionResult>> = Mutex::new(Vec::new());
