@@ -46,6 +46,8 @@ uint32_t arch_frame_limit(void); /* at most NUM_FRAME; memory from this frame on
 uint64_t arch_frame_read(uint32_t frame, uint32_t word);
 void arch_frame_write(uint32_t frame, uint32_t word, uint64_t value);
 void arch_frame_copy(uint32_t to, uint32_t from, uint32_t first_word, uint32_t words); /* same word indices in both */
+void arch_frame_copy_piece(uint32_t to, uint32_t from, uint32_t first_word,
+                           uint32_t words); /* of a page; first_word % 8 == 0 */
 void arch_frame_clear(uint32_t frame);
 
 /* ---- page maps: 4 levels of 512 entries ---- */

@@ -73,6 +73,7 @@ Definition LINE_BYTES : Z := 64.
 Definition PART_LINES : Z := 8.
 Definition TIMEOUT_NS : Z := 1000000000.
 Definition CLEAR_WORDS : Z := 16.
+Definition LINE_WORDS : Z := 8.
 Definition EPT_MEMORY : Z := 48.
 Definition EPT_READ : Z := 1.
 Definition EPT_WRITE : Z := 2.
@@ -840,6 +841,20 @@ Definition arch_frame_clear_code : fundef := Fun 1 2
                      (Assign 2 (Bin W32 Add (Var 2) (Const 1)))))
               (Assign 1 (Bin W32 Add (Var 1) (Const 16 (* CLEAR_WORDS *)))))))).
 
+(* arch_frame_copy_piece: 0 to, 1 from, 2 first_word, 3 words, 4 at, 5 lines, 6 j *)
+Definition arch_frame_copy_piece_code : fundef := Fun 4 3
+  (Seq (Assign 4 (Var 2))
+  (Seq (Assign 5 (Bin W32 Div (Var 3) (Const 8 (* LINE_WORDS *))))
+  (Seq (While (Cmp Ne (Var 5) (Const 0))
+         (Seq (Assign 6 (Const 0))
+         (Seq (While (Cmp Lt (Var 6) (Const 8 (* LINE_WORDS *)))
+                (Seq (Store "frame" (Var 0) "word" (Bin W32 Add (Var 4) (Var 6))
+                       (Load "frame" (Var 1) "word" (Bin W32 Add (Var 4) (Var 6))))
+                     (Assign 6 (Bin W32 Add (Var 6) (Const 1)))))
+         (Seq (Assign 4 (Bin W32 Add (Var 4) (Const 8 (* LINE_WORDS *))))
+              (Assign 5 (Bin W32 Sub (Var 5) (Const 1)))))))
+       (Call None "arch_frame_copy" [Var 0; Var 1; Var 4; Bin W32 Rem (Var 3) (Const 8 (* LINE_WORDS *))])))).
+
 (* arch_vm_supported: no locals *)
 Definition arch_vm_supported_code : fundef := Fun 0 0
   (Return (Load "supported" (Const 0) "" (Const 0))).
@@ -1193,6 +1208,7 @@ Definition arch_module_list : list (string * fundef) :=
    ("arch_frame_write", arch_frame_write_code);
    ("arch_kernel_map_entry", arch_kernel_map_entry_code);
    ("arch_frame_clear", arch_frame_clear_code);
+   ("arch_frame_copy_piece", arch_frame_copy_piece_code);
    ("arch_vm_supported", arch_vm_supported_code);
    ("arch_nested_frame", arch_nested_frame_code);
    ("arch_nested_table", arch_nested_table_code);

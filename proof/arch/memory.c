@@ -4,6 +4,7 @@
 #include "machine.h"
 
 #define CLEAR_WORDS 16u
+#define LINE_WORDS 8u
 #define EPT_MEMORY 0x30ul /* write-back */
 #define EPT_READ 1ul
 #define EPT_WRITE 2ul
@@ -46,6 +47,19 @@ void arch_frame_clear(uint32_t f)
             frame[f].word[i + j] = 0ul;
         }
     }
+}
+
+/* In the order of the machine code: whole lines, then the words behind them. */
+void arch_frame_copy_piece(uint32_t to, uint32_t from, uint32_t first_word, uint32_t words)
+{
+    uint32_t at = first_word;
+    for (uint32_t lines = words / LINE_WORDS; lines != 0u; lines = lines - 1u) {
+        for (uint32_t j = 0u; j < LINE_WORDS; j = j + 1u) {
+            frame[to].word[at + j] = frame[from].word[at + j];
+        }
+        at = at + LINE_WORDS;
+    }
+    arch_frame_copy(to, from, at, words % LINE_WORDS);
 }
 
 uint32_t arch_vm_supported(void)

@@ -67,6 +67,11 @@ void arch_frame_copy(uint32_t to, uint32_t from, uint32_t first_word, uint32_t w
     memmove(word_of(to, first_word), word_of(from, first_word), words * sizeof(uint64_t));
 }
 
+void arch_frame_copy_piece(uint32_t to, uint32_t from, uint32_t first_word, uint32_t words)
+{
+    arch_frame_copy(to, from, first_word, words);
+}
+
 uint32_t arch_frame_limit(void)
 {
     return NUM_FRAME;

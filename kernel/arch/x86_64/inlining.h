@@ -59,6 +59,7 @@ NOINLINE uint32_t syscall_vcpu_page(uint32_t current);
 
 /* Steps of these loops and of the creation of a process. */
 NOINLINE void process_begin_items(uint32_t p);
+NOINLINE void process_begin_item(uint32_t p, uint32_t stage);
 NOINLINE uint32_t process_copy_begin(uint32_t child);
 NOINLINE uint32_t process_copy_step(uint32_t child, uint64_t to, uint32_t p, uint64_t from, uint32_t prot);
 NOINLINE uint32_t process_accept_page(uint32_t p, uint32_t s, uint64_t vaddr, uint32_t prot);
@@ -102,6 +103,7 @@ NOINLINE void spinlock_ticket_wait(uint32_t lock, uint64_t ticket);
 /* Primitives of many instructions, or on objects of arch alone: the validation of machine code (`ashlar prove --binary`)
  * follows their callers up to the call. Those on the message fast path are inlined: it knows them by their instructions. */
 NOINLINE void arch_frame_clear(uint32_t frame);
+NOINLINE void arch_frame_copy_piece(uint32_t to, uint32_t from, uint32_t first_word, uint32_t words);
 NOINLINE void arch_timer_arm(uint64_t deadline_ns);
 NOINLINE void arch_timer_stop(void);
 NOINLINE uint32_t arch_serial_status(void);

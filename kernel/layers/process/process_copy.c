@@ -127,7 +127,7 @@ static void process_fill_piece(uint32_t p, uint32_t source, uint32_t reader, uin
     if (piece > COPY_PIECE_WORDS) {
         piece = COPY_PIECE_WORDS;
     }
-    arch_frame_copy(process_copy[p].spare, source, filled, piece);
+    arch_frame_copy_piece(process_copy[p].spare, source, filled, piece);
     process_copy[p].source = source;
     process_copy[p].reader = reader;
     process_copy[p].pieces = pieces + 1u;

@@ -174,9 +174,7 @@ static void process_open_notification(uint32_t p, uint64_t slot)
     }
 }
 
-/* A thread but the first has no message page yet; an endpoint or a notification of p opens. Requires: this CPU builds p,
- * STAGE_THREADS <= stage < STAGE_LOADING. */
-static void process_begin_item(uint32_t p, uint32_t stage)
+void process_begin_item(uint32_t p, uint32_t stage)
 {
     if (stage < STAGE_ENDPOINTS) {
         uint32_t index = stage - STAGE_THREADS + 1u;

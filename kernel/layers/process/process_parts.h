@@ -34,6 +34,10 @@ uint32_t process_created(uint32_t p);
  * builds p, whose next stage is one of them. */
 void process_begin_items(uint32_t p);
 
+/* One of them: a thread but the first has no message page yet; an endpoint or a notification of p opens. Requires: this CPU
+ * builds p, STAGE_THREADS <= stage < STAGE_LOADING. */
+void process_begin_item(uint32_t p, uint32_t stage);
+
 /* Stops undoing: p's teardown frees everything. Requires: p's lock held. */
 void process_create_forget(uint32_t p);
 

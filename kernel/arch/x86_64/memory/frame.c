@@ -23,27 +23,27 @@ void arch_frame_write(uint32_t frame, uint32_t word, uint64_t value)
 
 static void copy_lines(volatile uint64_t *to, const volatile uint64_t *from, uint32_t words)
 {
-    for (uint32_t i = 0; i < words; i += LINE_WORDS) {
+    for (const volatile uint64_t *end = from + words; from != end; from += LINE_WORDS, to += LINE_WORDS) {
 #pragma GCC unroll 8
         for (uint32_t j = 0; j < LINE_WORDS; j++) {
-            to[i + j] = from[i + j];
+            to[j] = from[j];
         }
     }
 }
 
 void arch_frame_copy(uint32_t to, uint32_t from, uint32_t first_word, uint32_t words)
 {
+    uint64_t *destination = (uint64_t *)direct((uint64_t)to << 12) + first_word;
+    const uint64_t *source = (const uint64_t *)direct((uint64_t)from << 12) + first_word;
     uint64_t count = words;
-    uint32_t begin = first_word;
-    if (first_word % LINE_WORDS == 0) { /* not a message, whose few words are not worth it */
-        uint32_t whole = words & ~(LINE_WORDS - 1);
-        count = words % LINE_WORDS;
-        copy_lines(frame_words(to) + first_word, frame_words(from) + first_word, whole);
-        begin += whole;
-    }
-    uint64_t *destination = (uint64_t *)direct((uint64_t)to << 12) + begin;
-    const uint64_t *source = (const uint64_t *)direct((uint64_t)from << 12) + begin;
     __asm__ volatile("rep movsq" : "+D"(destination), "+S"(source), "+c"(count) : : "memory");
+}
+
+void arch_frame_copy_piece(uint32_t to, uint32_t from, uint32_t first_word, uint32_t words)
+{
+    uint32_t whole = words & ~(LINE_WORDS - 1);
+    copy_lines(frame_words(to) + first_word, frame_words(from) + first_word, whole);
+    arch_frame_copy(to, from, first_word + whole, words % LINE_WORDS);
 }
 
 void arch_frame_clear(uint32_t frame)
