@@ -38,7 +38,7 @@ fn run(test: &str, function: &str, contract: &str, code: &str, data: &str) -> Va
         second: None,
         kept: None,
         functions: vec![function.to_string()],
-        limit: 2000,
+        limit: 500,
         threads: 1,
     };
     let found = validate(&image, &options, &|_, _, _| {}).unwrap();

@@ -6,7 +6,7 @@ const HEADER: &str = "void note(uint32_t x);\nuint32_t many(uint32_t n);";
 const NOTE: &str = "void note(uint32_t x)\n{\n    small[0].turn = x;\n}\n\n";
 
 /// Branches one after the other, each with a call behind it: the paths double at each.
-const BRANCHES: u32 = 12;
+const BRANCHES: u32 = 10;
 
 fn note() -> String {
     symbol("note", "mov dword ptr [small], edi\n ret")

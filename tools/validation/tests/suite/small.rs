@@ -62,7 +62,7 @@ pub fn validated_by(
         build: Build::BOOTED,
         kept: None,
         functions: vec![function.to_string()],
-        limit: 2000,
+        limit: 500,
         threads: 1,
         second,
     };
