@@ -1,197 +1,284 @@
-(* Executes the examples on standard input, which `validate --examples` prints, as Semantics.v says, and compares. *)
+(* Compares what the executor of `ashlar prove --binary` makes of the kernel's terms with what that of Symbolic.v makes of them, for all
+   numbers. Input: what `validate --paths` prints. Each path that Symbolic.v finds must be covered: with whatever holds on it, one of the
+   other's paths holds, and has the same event and the same memory. A solver says so. *)
 
 module Big = Z
-open Semantics
+open Symbolic
+open Smt
 
-let fail line what =
-  Printf.eprintf "line %d: %s\n" line what;
-  exit 2
+(* ---- the solver ---- *)
 
-let width = function "8" -> W8 | "16" -> W16 | "32" -> W32 | "64" -> W64 | other -> failwith ("width " ^ other)
-let field name = if name = "." then "" else name
+let from_solver, to_solver = Unix.open_process "z3 -in -smt2"
 
-let operator = function
-  | "Add" -> Some Add | "Sub" -> Some Sub | "Mul" -> Some Mul | "Div" -> Some Div | "Rem" -> Some Rem
-  | "And" -> Some And | "Or" -> Some Or | "Xor" -> Some Xor | "Shl" -> Some Shl | "Shr" -> Some Shr
-  | _ -> None
+(* Arrays of memory that a text names. *)
+let arrays text =
+  let found = Hashtbl.create 20 in
+  let is_digit at = at < String.length text && text.[at] >= '0' && text.[at] <= '9' in
+  String.iteri
+    (fun at letter ->
+      if letter = 'm' && is_digit (at + 1) && at > 0 && (text.[at - 1] = ' ' || text.[at - 1] = '(') then begin
+        let last = ref (at + 1) in
+        while is_digit !last do incr last done;
+        Hashtbl.replace found (String.sub text at (!last - at)) ()
+      end)
+    text;
+  found
 
-(* Those with a zero are of the C subset; Coq has others of these names. *)
-let comparison = function
-  | "Eq" -> Some Eq0 | "Ne" -> Some Ne | "Lt" -> Some Lt0 | "Le" -> Some Le | "Gt" -> Some Gt0 | "Ge" -> Some Ge
-  | _ -> None
+(* Whether what the text asserts can be. *)
+let ask text =
+  output_string to_solver "(reset)\n(set-logic QF_AUFBV)\n(set-option :timeout 60000)\n";
+  let used = arrays text in
+  Hashtbl.iter
+    (fun _ known ->
+      if Hashtbl.mem used known.array then
+        Printf.fprintf to_solver "(declare-const %s (Array (_ BitVec 32) (_ BitVec %d)))\n" known.array known.bits)
+    cells;
+  output_string to_solver text;
+  output_string to_solver "(check-sat)\n";
+  flush to_solver;
+  match input_line from_solver with
+  | ("sat" | "unsat" | "unknown") as answer -> answer
+  | other -> failwith ("z3: " ^ other)
 
-(* A tree in prefix form, and the words behind it. *)
-let rec expression = function
-  | "Const" :: value :: rest -> (Const (Big.of_string value), rest)
-  | "Var" :: local :: rest -> (Var (int_of_string local), rest)
-  | "Load" :: item :: name :: rest ->
-      let index, rest = expression rest in
-      let element, rest = expression rest in
-      (Load (item, index, field name, element), rest)
-  | "Neg" :: bits :: rest ->
-      let a, rest = expression rest in
-      (Neg (width bits, a), rest)
-  | "Not" :: bits :: rest ->
-      let a, rest = expression rest in
-      (Not (width bits, a), rest)
-  | "Cast" :: bits :: rest ->
-      let a, rest = expression rest in
-      (Cast (width bits, a), rest)
-  | name :: bits :: rest when operator name <> None ->
-      let a, rest = expression rest in
-      let b, rest = expression rest in
-      (Bin (width bits, Option.get (operator name), a, b), rest)
-  | words -> failwith ("no expression: " ^ String.concat " " words)
+(* ---- the input ---- *)
 
-let rec condition = function
-  | name :: rest when comparison name <> None ->
-      let a, rest = expression rest in
-      let b, rest = expression rest in
-      (Cmp (Option.get (comparison name), a, b), rest)
-  | "NonZero" :: rest ->
-      let a, rest = expression rest in
-      (NonZero a, rest)
-  | "CNot" :: rest ->
-      let a, rest = condition rest in
-      (CNot a, rest)
-  | "CAnd" :: rest ->
-      let a, rest = condition rest in
-      let b, rest = condition rest in
-      (CAnd (a, b), rest)
-  | "COr" :: rest ->
-      let a, rest = condition rest in
-      let b, rest = condition rest in
-      (COr (a, b), rest)
-  | words -> failwith ("no condition: " ^ String.concat " " words)
+type way = { holds : string list; event : string; said : word list; memory : (string * string) list }
 
-let whole (tree, rest) = if rest = [] then tree else failwith "words behind a tree"
-
-let rec expressions count words =
-  if count = 0 then ([], words)
-  else
-    let e, rest = expression words in
-    let others, rest = expressions (count - 1) rest in
-    (e :: others, rest)
-
-let rec statement = function
-  | "Skip" :: rest -> (Skip, rest)
-  | "Break" :: rest -> (Break, rest)
-  | "Assign" :: local :: rest ->
-      let e, rest = expression rest in
-      (Assign (int_of_string local, e), rest)
-  | "Store" :: item :: name :: rest ->
-      let index, rest = expression rest in
-      let element, rest = expression rest in
-      let e, rest = expression rest in
-      (Store (item, index, field name, element, e), rest)
-  | "Seq" :: rest ->
-      let a, rest = statement rest in
-      let b, rest = statement rest in
-      (Seq (a, b), rest)
-  | "If" :: rest ->
-      let c, rest = condition rest in
-      let a, rest = statement rest in
-      let b, rest = statement rest in
-      (If (c, a, b), rest)
-  | "While" :: rest ->
-      let c, rest = condition rest in
-      let body, rest = statement rest in
-      (While (c, body), rest)
-  | "Return" :: rest ->
-      let e, rest = expression rest in
-      (Return e, rest)
-  | "Call" :: result :: name :: count :: rest ->
-      let given, rest = expressions (int_of_string count) rest in
-      (Call (int_of_string_opt result, name, given), rest)
-  | words -> failwith ("no statement: " ^ String.concat " " words)
-
-(* Numbers, then cells with their values; the words from the sign on that ends them. *)
-let rec values numbers cells = function
-  | "=" :: rest -> (List.rev numbers, cells, rest)
-  | "|" :: item :: index :: name :: element :: value :: rest ->
-      let cell = (((item, Big.of_string index), field name), Big.of_string element) in
-      values numbers ((cell, Big.of_string value) :: cells) rest
-  | value :: rest -> values (Big.of_string value :: numbers) cells rest
-  | [] -> (List.rev numbers, cells, [])
-
-(* The words before the first cell, and the others. *)
-let rec split = function
-  | ([] | "|" :: _) as cells -> ([], cells)
-  | word :: rest ->
-      let before, cells = split rest in
-      (word :: before, cells)
+type check = { name : string; locals : int array; code : fundef; mutable given : string list; definitions : Buffer.t; mutable ways : way list }
 
 let functions : (string, fundef) Hashtbl.t = Hashtbl.create 600
 
-(* The first event: a call of what has no term, the return, or a loop that is entered; and the memory there. *)
-let rec first_event fuel cfg =
-  if fuel = 0 then failwith "no event" ;
-  let words name numbers = String.concat " " (name :: List.map Big.to_string numbers) in
-  match cfg.ck with
-  | KStmt (While (c, _)) :: _ when test c cfg.cl cfg.cm = Some true -> (words "loop" cfg.cl, cfg.cm)
-  | _ -> (
-      match next no_builtins (Hashtbl.find_opt functions) 0 cfg with
-      | ETau cfg -> first_event (fuel - 1) cfg
-      | EReturn (value, memory) -> (words "return" [ value ], memory)
-      | EPrim (name, given) -> (words ("call " ^ name) given, cfg.cm)
-      | EStuck -> ("stuck", cfg.cm))
+let word_of text =
+  match String.split_on_char ':' text with
+  | [ text; bits ] -> { text; has = int_of_string bits }
+  | _ -> failwith ("no term: " ^ text)
 
-(* What is said otherwise than in the example. *)
-let run name arguments cells event =
-  let f = Hashtbl.find functions name and before = memory cells in
-  let said, after = first_event 100_000 (enter f arguments [ KEnd ] before) in
-  let event, written = split event in
-  let _, written, _ = values [] [] written in
-  let event = String.concat " " event in
-  let wrong (cell, value) = held after cell <> Some value in
-  if said <> event then Some (said ^ ", not " ^ event)
-  else if List.exists wrong written then Some "another value in a cell that is written"
-  else if List.exists (fun cell -> not (List.mem_assoc cell written)) (changed before after) then
-    Some "a cell is written that the example does not have"
-  else None
+let rec numbers found = function
+  | first :: rest when int_of_string_opt first <> None -> numbers (int_of_string first :: found) rest
+  | rest -> (Array.of_list (List.rev found), rest)
+
+(* The words before a mark, and those behind it. *)
+let rec split mark = function
+  | word :: rest when word = mark -> ([], rest)
+  | word :: rest ->
+      let before, behind = split mark rest in
+      (word :: before, behind)
+  | [] -> failwith ("no " ^ mark)
+
+let way words =
+  let holds, words = split "=" words in
+  let event, written = split ";" words in
+  let event, said =
+    match event with
+    | "call" :: name :: said -> ("call " ^ name, said)
+    | name :: said -> (name, said)
+    | [] -> failwith "no event"
+  in
+  let rec memory = function
+    | at :: now :: rest -> ("m" ^ at, (word_of now).text) :: memory rest
+    | _ -> []
+  in
+  { holds = List.map (fun one -> (word_of one).text) holds; event; said = List.map word_of said; memory = memory written }
+
+let check words =
+  let made name locals code =
+    { name; locals; code; given = []; definitions = Buffer.create 1000; ways = [] }
+  in
+  let alone locals body = { fn_params = Array.length locals; fn_locals = 0; fn_body = body } in
+  match words with
+  | "function" :: name :: rest ->
+      let locals, _ = numbers [] rest in
+      made name locals (Hashtbl.find functions name)
+  | "return" :: rest ->
+      let locals, tree = numbers [] rest in
+      made (String.concat " " tree) locals (alone locals (Return (Trees.whole (Trees.expression tree))))
+  | "test" :: rest ->
+      let locals, tree = numbers [] rest in
+      let number value = Return (Const (Big.of_int value)) in
+      made (String.concat " " tree) locals (alone locals (If (Trees.whole (Trees.condition tree), number 1, number 0)))
+  | _ -> failwith "no such check"
+
+(* ---- paths ---- *)
+
+let enough = 20_000
+let many = 400
+
+exception Too_many
+
+let assertion text = Printf.sprintf "(assert %s)\n" text
+
+(* What is known at the beginning of a check. *)
+let beginning check =
+  let local at bits =
+    let register = { text = Printf.sprintf "r%d" at; has = 64 } in
+    Printf.sprintf "(declare-const r%d (_ BitVec 64))\n(define-fun l%d () (_ BitVec %d) %s)\n" at at bits
+      (resized register bits)
+  in
+  let locals = Array.to_list (Array.mapi local check.locals) in
+  let given = List.map (fun one -> assertion (Printf.sprintf "(= %s #b1)" one)) check.given in
+  String.concat "" (locals @ [ Buffer.contents check.definitions ] @ given)
+
+(* A state's terms behind what is known, and that it holds. *)
+let with_state beginning writer state =
+  let held = List.map (fun one -> assertion (claim writer one)) state.held in
+  beginning ^ Buffer.contents writer.out ^ String.concat "" held
+
+(* All paths of the function: without the solver, or, where there are many, with those left out of which it says that they cannot be. *)
+let all_paths beginning check =
+  let found = Hashtbl.find_opt functions in
+  let count = ref 0 in
+  let counted limit =
+    incr count;
+    if !count > limit then raise Too_many
+  in
+  let run keep = paths size found keep 100_000 (begin0 check.code) in
+  let asked = ref [] in
+  let may_be state =
+    counted enough;
+    (* What only goes on has nothing new to ask. *)
+    if state.held == !asked then true
+    else begin
+      asked := state.held;
+      ask (with_state beginning (writer check.locals) state) <> "unsat"
+    end
+  in
+  let all =
+    try run (fun _ -> counted many; true)
+    with Too_many ->
+      count := 0;
+      run may_be
+  in
+  match all with Some all -> all | None -> failwith "a function without an end"
+
+(* That the other's path is the one on which this state ends with this event. *)
+let is_covered_by writer state event way =
+  let name, terms =
+    match event with
+    | Called (name, terms) -> ("call " ^ name, terms)
+    | Returned term -> ("return", [ term ])
+    | Looped terms -> ("loop", terms)
+  in
+  if name <> way.event || List.length terms <> List.length way.said then None
+  else
+    let same term said =
+      let term = word writer term in
+      let wide = max term.has said.has in
+      Printf.sprintf "(= %s %s)" (extended term wide) (extended said wide)
+    in
+    let mine = memory writer state.log in
+    let arrays = List.sort_uniq compare (List.map fst way.memory @ List.of_seq (Hashtbl.to_seq_keys mine)) in
+    let unchanged array =
+      let now written = Option.value ~default:array written in
+      writer.next <- writer.next + 1;
+      let any = Printf.sprintf "x%d" writer.next in
+      Printf.bprintf writer.out "(declare-const %s (_ BitVec 32))\n" any;
+      Printf.sprintf "(= (select %s %s) (select %s %s))" (now (Hashtbl.find_opt mine array)) any
+        (now (List.assoc_opt array way.memory))
+        any
+    in
+    let holds = List.map (fun one -> Printf.sprintf "(= %s #b1)" one) way.holds in
+    let all = holds @ List.map2 same terms way.said @ List.map unchanged arrays in
+    Some (Printf.sprintf "(and true %s)" (String.concat " " all))
+
+(* How many paths there are, and what the solver says of the first that is not covered. *)
+let compare_one check =
+  let beginning = beginning check in
+  let one (count, wrong) (state, event) =
+    let writer = writer check.locals in
+    let covered = List.filter_map (is_covered_by writer state event) check.ways in
+    let none = assertion (Printf.sprintf "(not (or false %s))" (String.concat "\n" covered)) in
+    let answer = ask (with_state beginning writer state ^ none) in
+    (count + 1, if wrong = None && answer <> "unsat" then Some answer else wrong)
+  in
+  List.fold_left one (0, None) (all_paths beginning check)
+
+(* That words of the solver are those of Semantics.v: each operator and comparison with numbers at which something changes. *)
+let operators_differ () =
+  let edges bits = List.map (fun (shift, off) -> Big.add (Big.shift_left Big.one shift) (Big.of_int off))
+      [ (0, -1); (0, 0); (0, 1); (bits / 2, 0); (bits - 1, 0); (bits - 1, -1); (bits, -1) ] in
+  let operators = [ Add; Sub; Mul; Div; Rem; And; Or; Xor; Shl; Shr ] in
+  let never = fun _ -> Big.zero in
+  let writer = writer [||] in
+  let wrong = ref [] in
+  let is term =
+    let meant = val0 [] never term in
+    let word = word writer term in
+    let wide = max word.has (max 1 (Big.numbits meant)) in
+    wrong := Printf.sprintf "(not (= %s %s))" (extended word wide) (literal meant wide) :: !wrong
+  in
+  List.iter
+    (fun w ->
+      let bits = width w in
+      List.iter
+        (fun a ->
+          List.iter is [ TNeg (w, TConst a); TNot (w, TConst a) ];
+          List.iter (fun narrow -> is (TCast (narrow, TConst a))) [ W8; W16; W32; W64 ];
+          List.iter
+            (fun b ->
+              List.iter
+                (fun o ->
+                  let needed = needs w o (TConst b) in
+                  if List.for_all (holds [] never) needed then is (TBin (w, o, TConst a, TConst b)))
+                operators;
+              let number c = TIf (c, TConst Big.one, TConst Big.zero) in
+              List.iter (fun c -> is (number (CIs (c, TConst a, TConst b)))) [ Eq0; Ne; Lt0; Le; Gt0; Ge ])
+            (edges bits))
+        (edges bits))
+    [ W8; W16; W32; W64 ];
+  let some = assertion (Printf.sprintf "(or %s)" (String.concat "\n" !wrong)) in
+  ask (Buffer.contents writer.out ^ some) <> "unsat"
+
+(* ---- all of it ---- *)
 
 let () =
-  let tree = ref (fun _ _ -> None) and text = ref "" in
-  let compared = ref 0 and differ = ref 0 and number = ref 0 in
-  let count difference =
-    incr compared;
-    let show what =
-      incr differ;
-      if !differ <= 10 then Printf.printf "line %d: Semantics.v says %s; of\n  %s\n" !number what !text
-    in
-    Option.iter show difference
+  if operators_differ () then begin
+    print_endline "an operator has another meaning to the solver than in Semantics.v";
+    exit 1
+  end;
+  let compared = ref 0 and ways = ref 0 and differ = ref 0 in
+  let current = ref None and done_before = Hashtbl.create 5000 in
+  let finish check =
+    (* Trees that occur more than once are compared once. *)
+    let key = (check.locals, check.code, check.given, Buffer.contents check.definitions, check.ways) in
+    if not (Hashtbl.mem done_before (Digest.string (Marshal.to_string key []))) then begin
+      Hashtbl.replace done_before (Digest.string (Marshal.to_string key [])) ();
+      incr compared;
+      let count, wrong = compare_one check in
+      ways := !ways + count;
+      Option.iter
+        (fun answer ->
+          incr differ;
+          if !differ <= 10 then Printf.printf "%s: not the same (%s)\n" check.name answer)
+        wrong
+    end
   in
-  let one words =
-    match words with
-    | "expression" :: words ->
-        let e = whole (expression words) in
-        tree := fun locals memory -> Option.map Big.to_string (eval e locals memory)
-    | "condition" :: words ->
-        let c = whole (condition words) in
-        tree := fun locals memory -> Option.map (fun holds -> if holds then "1" else "0") (test c locals memory)
-    | "try" :: words ->
-        let locals, cells, answer = values [] [] words in
-        let said = Option.value ~default:"stuck" (!tree locals (memory cells)) in
-        let answer = String.concat " " answer in
-        count (if said = answer then None else Some (said ^ ", the evaluator " ^ answer))
-    | "function" :: name :: parameters :: others :: words ->
-        let fn_body = whole (statement words) in
+  let one line =
+    let words = List.filter (( <> ) "") (String.split_on_char ' ' line) in
+    match (words, !current) with
+    | [ "cells"; at; item; field; bits; entries; elements ], _ ->
+        let number = int_of_string in
+        Hashtbl.replace cells (item, Trees.field field)
+          { array = "m" ^ at; bits = number bits; entries = number entries; elements = number elements }
+    | "function" :: name :: parameters :: others :: tree, _ ->
+        let fn_body = Trees.whole (Trees.statement tree) in
         Hashtbl.replace functions name { fn_params = int_of_string parameters; fn_locals = int_of_string others; fn_body }
-    | "run" :: name :: words ->
-        let arguments, cells, event = values [] [] words in
-        count (run name arguments cells event)
+    | "check" :: words, _ -> current := Some (check words)
+    | "given" :: terms, Some check -> check.given <- List.map (fun one -> (word_of one).text) terms
+    | "define" :: _, Some check -> Buffer.add_string check.definitions (String.sub line 7 (String.length line - 7) ^ "\n")
+    | "path" :: words, Some check -> check.ways <- way words :: check.ways
+    | [ "end" ], Some check -> finish check; current := None
     | _ -> failwith "no such line"
   in
+  let number = ref 0 in
   (try
      while true do
-       let line = input_line stdin in
        incr number;
-       let words = List.filter (( <> ) "") (String.split_on_char ' ' line) in
-       if List.hd words <> "try" then text := line;
-       one words
+       one (input_line stdin)
      done
    with
   | End_of_file -> ()
-  | Failure what -> fail !number what);
-  Printf.printf "%d examples compared, %d differ\n" !compared !differ;
-  exit (if !differ = 0 && !compared > 0 then 0 else 1)
+  | Failure what | Invalid_argument what ->
+      Printf.eprintf "line %d: %s\n" !number what;
+      exit 2);
+  Printf.printf "%d functions and expressions with %d paths compared, %d differ\n" !compared !ways !differ;
+  exit (if !differ = 0 && !compared > 0 && !ways > 0 then 0 else 1)

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use validation::mutants;
 use validation::{
-    examples, runs, validate, Build, FunctionResult, MutantCounts, Options, Program, SecondSolver, Validation, TRUSTED,
+    paths, validate, Build, FunctionResult, MutantCounts, Options, Program, SecondSolver, Validation, TRUSTED,
 };
 
 #[derive(Debug, Parser)]
@@ -46,10 +46,10 @@ struct Cli {
     /// Print the schema of the JSON that it prints.
     #[arg(long)]
     schema: bool,
-    /// Print so many examples of each expression of the terms, and one of each path of a function to its first event, for the
-    /// comparison with the semantics of the proofs.
-    #[arg(long, value_name = "N")]
-    examples: Option<usize>,
+    /// Print what the executor makes of each function up to its first event, and of each expression, for the comparison with the
+    /// semantics of the proofs.
+    #[arg(long)]
+    paths: bool,
     /// Use nothing that earlier runs found.
     #[arg(long)]
     anew: bool,
@@ -81,7 +81,7 @@ fn main() -> ExitCode {
         println!("{:#}", validation::schema());
         return ExitCode::SUCCESS;
     }
-    match cli.examples.map_or_else(|| run(&cli), |count| print_examples(&cli, count)) {
+    match if cli.paths { print_paths(&cli) } else { run(&cli) } {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::from(1),
         Err(fault) => {
@@ -99,15 +99,15 @@ fn image(cli: &Cli) -> PathBuf {
     cli.image.clone().unwrap_or_else(|| cli.root.join("build/kernel/x86_64-ticket/ashlar.elf"))
 }
 
-/// What the evaluator refuses is a finding.
-fn print_examples(cli: &Cli, count: usize) -> Result<usize, String> {
+/// What the executor refuses is a finding.
+fn print_paths(cli: &Cli) -> Result<usize, String> {
     let program =
         Program::read(&cli.root.join("kernel"), &build(cli, &image(cli))?).map_err(|error| error.to_string())?;
-    let (text, number, refused) = examples(&program, count, cli.seed);
-    let (more, paths, without) = runs(&program, &read(&image(cli))?).map_err(|error| error.to_string())?;
-    print!("{text}{more}");
-    eprintln!("{number} examples, {refused} expressions are refused; {paths} paths, {without} functions have none");
-    Ok(refused)
+    let (text, number, refused) = paths(&program, &read(&image(cli))?).map_err(|error| error.to_string())?;
+    print!("{text}");
+    refused.iter().for_each(|one| eprintln!("refused: {one}"));
+    eprintln!("{number} checks, {} are refused", refused.len());
+    Ok(refused.len())
 }
 
 /// The number of findings.

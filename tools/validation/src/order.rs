@@ -9,6 +9,9 @@ use crate::engine::Engine;
 use crate::program::Program;
 use crate::state::{Item, State};
 
+/// Of so many states that wait at one place none are fused: each is compared with each, and wrong code leads to thousands.
+const MOST_FUSED: usize = 256;
+
 #[derive(Default)]
 pub struct Queue {
     /// By place in the text, the later state of a place first.
@@ -52,6 +55,9 @@ impl Queue {
         let first = self.waiting.first_key_value()?.0 .0.clone();
         let of_place = (first.clone(), Reverse(u64::MAX))..=(first.clone(), Reverse(0));
         let keys: Vec<_> = self.waiting.range(of_place).map(|(key, _)| key.clone()).collect();
+        if keys.len() > MOST_FUSED {
+            return self.waiting.pop_first().map(|(_, state)| state);
+        }
         let states: Vec<State> = keys.iter().filter_map(|key| self.waiting.remove(key)).collect();
         let mut fused = engine.fused(states).into_iter();
         let next = fused.next();

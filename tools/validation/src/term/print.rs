@@ -19,6 +19,77 @@ fn literal(value: u128, width: u32) -> String {
     format!("(_ bv{value} {width})")
 }
 
+/// What a term makes of others, which have names.
+fn operation(term: Term, name: &dyn Fn(&Term) -> String) -> String {
+    let width = term.width();
+    match term.node() {
+        Node::Constant(value) => literal(value, width),
+        Node::Variable(_) | Node::Array(_) | Node::LeadingZeros(_) => name(&term),
+        Node::Sum(terms, rest) => {
+            let mut sum = if rest == 0 { None } else { Some(literal(rest, width)) };
+            for (part, times) in terms.iter() {
+                let one = match times {
+                    1 => name(part),
+                    _ if times.wrapping_neg() & super::mask(width) == 1 => format!("(bvneg {})", name(part)),
+                    _ => format!("(bvmul {} {})", name(part), literal(*times, width)),
+                };
+                sum = Some(sum.map_or(one.clone(), |sum| format!("(bvadd {sum} {one})")));
+            }
+            sum.unwrap_or_else(|| literal(0, width))
+        }
+        Node::Binary(operation, a, b) => {
+            let (a, b) = (name(&a), name(&b));
+            let bit = |test: &str| format!("(ite ({test} {a} {b}) #b1 #b0)");
+            match operation {
+                Binary::Equal => bit("="),
+                Binary::Less => bit("bvult"),
+                Binary::LessSigned => bit("bvslt"),
+                Binary::Multiply => format!("(bvmul {a} {b})"),
+                Binary::Divide => format!("(bvudiv {a} {b})"),
+                Binary::Remainder => format!("(bvurem {a} {b})"),
+                Binary::And => format!("(bvand {a} {b})"),
+                Binary::Or => format!("(bvor {a} {b})"),
+                Binary::Xor => format!("(bvxor {a} {b})"),
+                Binary::ShiftLeft => format!("(bvshl {a} {b})"),
+                Binary::ShiftRight => format!("(bvlshr {a} {b})"),
+                Binary::ShiftRightSigned => format!("(bvashr {a} {b})"),
+            }
+        }
+        Node::If(c, a, b) => format!("(ite (= {} #b1) {} {})", name(&c), name(&a), name(&b)),
+        Node::Extract(low, a) => format!("((_ extract {} {low}) {})", low + width - 1, name(&a)),
+        Node::ZeroExtend(a) => format!("((_ zero_extend {}) {})", width - a.width(), name(&a)),
+        Node::SignExtend(a) => format!("((_ sign_extend {}) {})", width - a.width(), name(&a)),
+        Node::Store(a, i, v) => {
+            format!("(store {} {} {})", name(&a), name(&i), name(&v))
+        }
+        Node::Read(a, i) => {
+            format!("(select {} {})", name(&a), name(&i))
+        }
+    }
+}
+
+/// Definitions of terms over symbols that have names; the names of what is defined are added. None if a term is over others.
+pub fn definitions(terms: &[Term], names: &mut HashMap<Term, String>) -> Option<String> {
+    let mut text = String::new();
+    for term in below(terms) {
+        if names.contains_key(&term) {
+            continue;
+        }
+        if matches!(term.node(), Node::Variable(_) | Node::Array(_) | Node::LeadingZeros(_)) {
+            return None;
+        }
+        let body = operation(term, &|one| names.get(one).cloned().unwrap_or_default());
+        let mut sort = format!("(_ BitVec {})", term.width());
+        if matches!(term.node(), Node::Store(..)) {
+            sort = format!("(Array (_ BitVec 32) {sort})");
+        }
+        let defined = format!("t{}", names.len());
+        let _ = writeln!(text, "(define-fun {defined} () {sort} {body})");
+        names.insert(term, defined);
+    }
+    Some(text)
+}
+
 pub fn question(conditions: &[Term]) -> Question {
     let mut text = String::new();
     let mut names: HashMap<Term, String> = HashMap::new();
@@ -59,48 +130,15 @@ pub fn question(conditions: &[Term]) -> Question {
                 names.insert(term, known);
                 continue;
             }
-            Node::Sum(terms, rest) => {
-                let mut sum = if rest == 0 { None } else { Some(literal(rest, width)) };
-                for (part, times) in terms.iter() {
-                    let one = match times {
-                        1 => name(part),
-                        _ if times.wrapping_neg() & super::mask(width) == 1 => format!("(bvneg {})", name(part)),
-                        _ => format!("(bvmul {} {})", name(part), literal(*times, width)),
-                    };
-                    sum = Some(sum.map_or(one.clone(), |sum| format!("(bvadd {sum} {one})")));
-                }
-                sum.unwrap_or_else(|| literal(0, width))
-            }
-            Node::Binary(operation, a, b) => {
-                let (a, b) = (name(&a), name(&b));
-                let bit = |test: &str| format!("(ite ({test} {a} {b}) #b1 #b0)");
-                match operation {
-                    Binary::Equal => bit("="),
-                    Binary::Less => bit("bvult"),
-                    Binary::LessSigned => bit("bvslt"),
-                    Binary::Multiply => format!("(bvmul {a} {b})"),
-                    Binary::Divide => format!("(bvudiv {a} {b})"),
-                    Binary::Remainder => format!("(bvurem {a} {b})"),
-                    Binary::And => format!("(bvand {a} {b})"),
-                    Binary::Or => format!("(bvor {a} {b})"),
-                    Binary::Xor => format!("(bvxor {a} {b})"),
-                    Binary::ShiftLeft => format!("(bvshl {a} {b})"),
-                    Binary::ShiftRight => format!("(bvlshr {a} {b})"),
-                    Binary::ShiftRightSigned => format!("(bvashr {a} {b})"),
-                }
-            }
-            Node::If(c, a, b) => format!("(ite (= {} #b1) {} {})", name(&c), name(&a), name(&b)),
-            Node::Extract(low, a) => format!("((_ extract {} {low}) {})", low + width - 1, name(&a)),
-            Node::ZeroExtend(a) => format!("((_ zero_extend {}) {})", width - a.width(), name(&a)),
-            Node::SignExtend(a) => format!("((_ sign_extend {}) {})", width - a.width(), name(&a)),
-            Node::Store(a, i, v) => {
-                sort = format!("(Array (_ BitVec 32) (_ BitVec {width}))");
-                format!("(store {} {} {})", name(&a), name(&i), name(&v))
-            }
             Node::Read(a, i) => {
                 reads.insert((base(a), name(&i)));
-                format!("(select {} {})", name(&a), name(&i))
+                operation(term, &name)
             }
+            Node::Store(..) => {
+                sort = format!("(Array (_ BitVec 32) {sort})");
+                operation(term, &name)
+            }
+            _ => operation(term, &name),
         };
         let _ = writeln!(text, "(define-fun t{at} () {sort} {body})");
         names.insert(term, format!("t{at}"));
