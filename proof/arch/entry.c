@@ -245,3 +245,40 @@ void arch_ignore_entry(void)
 {
     machine_resume();
 }
+
+/* In place of a call that does not come back. */
+static void halt(void)
+{
+    uint32_t on = 1u;
+    while (on != 0u) {
+        machine_halt();
+    }
+}
+
+/* An exception in the kernel, which is not survived: all registers are reported. GS may hold the user's base. */
+void arch_fatal_entry(uint32_t vector)
+{
+    uint64_t rax = machine_register(RAX);
+    uint64_t rbx = machine_register(RBX);
+    uint64_t rcx = machine_register(RCX);
+    uint64_t rdx = machine_register(RDX);
+    uint64_t rsi = machine_register(RSI);
+    uint64_t rdi = machine_register(RDI);
+    uint64_t rbp = machine_register(RBP);
+    uint64_t r8 = machine_register(R8);
+    uint64_t r9 = machine_register(R9);
+    uint64_t r10 = machine_register(R10);
+    uint64_t r11 = machine_register(R11);
+    uint64_t r12 = machine_register(R12);
+    uint64_t r13 = machine_register(R13);
+    uint64_t r14 = machine_register(R14);
+    uint64_t r15 = machine_register(R15);
+    machine_report(vector, rax, rbx, rcx, rdx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15);
+    halt();
+}
+
+void arch_run_on_stack(uint64_t stack, uint64_t function)
+{
+    machine_call_on(stack, function);
+    halt();
+}

@@ -99,8 +99,44 @@ void machine_resume(void);
 void machine_close_window(void);
 /* Takes this stack pointer and returns there, in another thread. Does not return. */
 void machine_continue(uint64_t rsp);
+/* Calls a function on another stack, with 0 in RBP. What it leaves behind is not known. */
+void machine_call_on(uint64_t stack, uint64_t function);
+/* Calls fatal_exception with the address of these registers; above them are the vector, the error code and what the processor has
+ * saved. What it leaves behind is not known. */
+void machine_report(uint32_t vector, uint64_t rax, uint64_t rbx, uint64_t rcx, uint64_t rdx, uint64_t rsi, uint64_t rdi,
+                    uint64_t rbp, uint64_t r8, uint64_t r9, uint64_t r10, uint64_t r11, uint64_t r12, uint64_t r13,
+                    uint64_t r14, uint64_t r15);
 /* An instruction that is never executed. Does not return. */
 void machine_undefined(void);
+
+/* ---- entry into guests ---- */
+/* On SVM. While the global flag is clear, nothing interrupts, whatever the other flag is. */
+void machine_global_interrupts_off(void); /* clgi */
+void machine_global_interrupts_on(void);  /* stgi */
+void machine_interrupts_on(void); /* sti; requires: the global flag is clear, and is not set with this one set */
+/* FS, GS, TR and LDTR with their hidden parts, KERNEL_GS_BASE, STAR, LSTAR, CSTAR, SFMASK and the three of SYSENTER: from a
+ * block at this physical address, or to it. Requires, of the host: this CPU's block, in which start-up has saved its own. */
+void machine_load_guest(uint64_t block); /* vmload */
+void machine_load_host(uint64_t block);  /* vmload */
+void machine_save_guest(uint64_t block); /* vmsave */
+/* vmrun, with RAX at the control block: the guest runs with these registers until it exits. Behind it RAX, RSP and the flags are
+ * as before, all other registers are the guest's. */
+void machine_run_guest(uint64_t block, uint64_t rcx, uint64_t rdx, uint64_t rbx, uint64_t rbp, uint64_t rsi,
+                       uint64_t rdi, uint64_t r8, uint64_t r9, uint64_t r10, uint64_t r11, uint64_t r12, uint64_t r13,
+                       uint64_t r14, uint64_t r15);
+/* On VT-x: vmwrite of the stack pointer to the field from which an exit loads it. Requires of the control structure: the host's
+ * RIP is vmx_exit_point, its base of GS is this CPU's record. */
+void machine_write_host_stack(void);
+/* vmlaunch, vmresume: the guest runs with these registers until it exits. 1: the processor has refused it, all registers are as
+ * before. Requires: this stack pointer has been written. */
+uint32_t machine_launch_guest(uint64_t rax, uint64_t rcx, uint64_t rdx, uint64_t rbx, uint64_t rbp, uint64_t rsi,
+                              uint64_t rdi, uint64_t r8, uint64_t r9, uint64_t r10, uint64_t r11, uint64_t r12,
+                              uint64_t r13, uint64_t r14, uint64_t r15);
+uint32_t machine_resume_guest(uint64_t rax, uint64_t rcx, uint64_t rdx, uint64_t rbx, uint64_t rbp, uint64_t rsi,
+                              uint64_t rdi, uint64_t r8, uint64_t r9, uint64_t r10, uint64_t r11, uint64_t r12,
+                              uint64_t r13, uint64_t r14, uint64_t r15);
+/* What a register holds directly behind one of these three: no instruction. */
+uint64_t machine_guest_register(uint32_t number);
 
 /* ---- segments, buffers ---- */
 void machine_load_ds(uint32_t selector);

@@ -12,10 +12,16 @@
 
 static uint64_t last_space[NUM_CPU]; /* the address space in which a CPU has last cleared what a thread could find */
 static uint32_t mitigations_at_exit; /* MITIGATION_* */
+static uint32_t mitigations_verw;    /* 1: buffers are cleared before each entry into a guest */
 
 uint32_t mitigations_chosen(void)
 {
     return mitigations_at_exit;
+}
+
+uint32_t mitigations_before_guest(void)
+{
+    return mitigations_verw;
 }
 
 /* Where the loaded page map is another one than at the last return to user mode. */

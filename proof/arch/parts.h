@@ -18,6 +18,9 @@ void amdvi_write(uint64_t base, uint32_t reg, uint64_t value);
 void mitigations_forget_space(void);
 void mitigations_leave(void);
 uint32_t mitigations_chosen(void);
+uint32_t mitigations_before_guest(void);
+void svm_enter(uint64_t block, uint32_t vm, uint64_t host);
+uint32_t vmx_enter(uint32_t vm, uint32_t launched);
 void arch_syscall_entry(void);
 void arch_user_return(void);
 void arch_thread_start(void);
@@ -25,6 +28,7 @@ void arch_vector_stubs(uint32_t vector, uint32_t from_user);
 void arch_nmi_entry(uint32_t vector);
 void arch_ignore_entry(void);
 void arch_fatal_entry(uint32_t vector);
+void arch_run_on_stack(uint64_t stack, uint64_t function);
 
 /* ---- threads' records (entry.c) ---- */
 uint32_t thread_fpu_fresh(uint32_t thread);

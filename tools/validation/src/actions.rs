@@ -3,7 +3,7 @@
 
 use crate::engine::Engine;
 use crate::image::{GS, RAX, RCX, RDX};
-use crate::operands::{accumulator, wide};
+use crate::operands::{accumulator, named, wide};
 use crate::primitives::register;
 use crate::state::{refuse, Event, State, Stop};
 use crate::term::build::{binary, concat, extract, insert, less, not, or, zero_extend};
@@ -20,9 +20,15 @@ const KERNEL_DATA: u64 = 0x10;
 /// action, and it is compared before each.
 pub fn writes(function: &str) -> Option<&'static [(&'static str, &'static str)]> {
     match function {
-        // Other threads run.
-        "machine_continue" => None,
+        // Other threads run, or anything does.
+        "machine_continue" | "machine_report" | "machine_call_on" => None,
         "machine_save_vector" | "machine_save_vector_old" => Some(&[("areas", "word")]),
+        // A guest writes its memory, and the processor what it reports of the guest.
+        "machine_run_guest" => Some(&[("frame", "word"), ("guest_block", "word")]),
+        "machine_save_guest" => Some(&[("guest_block", "word")]),
+        "machine_launch_guest" | "machine_resume_guest" => {
+            Some(&[("frame", "word"), ("vmx_guest_msr", "value"), ("vmx_virtual_apic", "word")])
+        }
         // The stub of an interrupt has run.
         "machine_window" | "machine_wait" => Some(&[("percpu", "vector")]),
         _ if function.starts_with("machine_") => Some(&[]),
@@ -31,7 +37,7 @@ pub fn writes(function: &str) -> Option<&'static [(&'static str, &'static str)]>
 }
 
 /// A value that a contract names, and that no instruction makes; none if the function is no such.
-pub fn value(engine: &Engine<'_>, function: &str, arguments: &[Term]) -> Option<Term> {
+pub fn value(engine: &Engine<'_>, state: &State, function: &str, arguments: &[Term]) -> Option<Term> {
     let number = |address: u64| constant(u128::from(address), 64);
     match (function, arguments) {
         ("machine_kernel_map", []) => {
@@ -43,6 +49,7 @@ pub fn value(engine: &Engine<'_>, function: &str, arguments: &[Term]) -> Option<
         ("machine_scale", [a, b]) => Some(extract(product(*a, *b), 32, 64)),
         ("machine_scale_rest", [a, b]) => Some(zero_extend(extract(product(*a, *b), 96, 32), 64)),
         ("machine_register", [register]) => engine.at_entry(*register),
+        ("machine_guest_register", [register]) => engine.held_by_guest(state, *register),
         _ => None,
     }
 }
@@ -98,6 +105,24 @@ impl Engine<'_> {
                 }
             }
             (_, [stack]) if function == "machine_continue" => return self.continues(state, event, *stack),
+            (_, values) if function == "machine_report" => {
+                if !self.reports(state, event, values)? {
+                    return Ok(false);
+                }
+                none
+            }
+            (Event::Blocked(_), [stack, called]) if function == "machine_call_on" => {
+                if !self.calls_on(state, *stack, *called)? {
+                    return Ok(false);
+                }
+                none
+            }
+            (_, values) if ["machine_launch_guest", "machine_resume_guest"].contains(&function) => {
+                match self.enters_by_structure(state, function, values, event)? {
+                    Some(refused) => refused,
+                    None => return Ok(false),
+                }
+            }
             (Event::System(text), _) => {
                 let (name, operands) = text.split_once(' ').unwrap_or((text, ""));
                 let operands: Vec<&str> = operands.split(',').map(str::trim).filter(|one| !one.is_empty()).collect();
@@ -129,7 +154,7 @@ impl Engine<'_> {
         name: &str,
         operands: &[&str],
     ) -> Result<Option<Option<Term>>, Stop> {
-        let given = |state: &State, name: &str| register(name).map(|number| state.registers[number]);
+        let given = named;
         Ok(Some(match (function, arguments, name, operands) {
             ("machine_in8" | "machine_in16" | "machine_in32", [port], "in", [to, from]) => {
                 let width = bits(function);
@@ -281,6 +306,7 @@ impl Engine<'_> {
             | ("machine_halt", [], "hlt", [])
             | ("machine_unlock_vector", [], "clts", [])
             | ("machine_clear_upper", [], "vzeroupper", []) => None,
+            _ if self.guest_instruction(state, function, arguments, name, operands)? => None,
             _ => return Ok(None),
         }))
     }

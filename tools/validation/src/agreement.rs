@@ -20,6 +20,10 @@ impl Engine<'_> {
         if !state.path.always(base, &mut self.solver)? {
             return refuse("rbp is not restored");
         }
+        for number in crate::routines::gives_back(&self.function.name) {
+            let (given, meant) = (state.registers[*number], self.entry_registers[*number]);
+            self.require(state, &format!("register {number} at the return"), given, meant)?;
+        }
         if !self.direction_is_clear(state)? {
             return refuse("the direction flag is set at a return");
         }
@@ -52,9 +56,17 @@ impl Engine<'_> {
             return refuse(format!("{function} has arguments on the stack"));
         }
         for (at, value) in arguments.iter().enumerate() {
-            let given = extract(state.registers[ARGUMENTS[at]], 0, value.width());
-            if !state.path.always(equal(given, *value), &mut self.solver)? {
-                return refuse(differs(&format!("argument {} of {function}", at + 1), given, *value));
+            let meaning = self.passed(function, at, *value)?;
+            let meant = meaning.as_ref().map_or(*value, |meaning| meaning.address);
+            let given = extract(state.registers[ARGUMENTS[at]], 0, meant.width());
+            if !state.path.always(equal(given, meant), &mut self.solver)? {
+                return refuse(differs(&format!("argument {} of {function}", at + 1), given, meant));
+            }
+            let required = meaning.map(|meaning| meaning.exists).or(self.is_host_block(state, function, at, *value));
+            if let Some(required) = required {
+                if !state.path.always(required, &mut self.solver)? {
+                    return refuse(format!("argument {} of {function} may be another one than it requires", at + 1));
+                }
             }
         }
         self.check_requirements(state, function, arguments)?;

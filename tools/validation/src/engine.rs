@@ -220,8 +220,10 @@ impl<'a> Engine<'a> {
             unrolled: 0,
             selectors: Vec::new(),
             doubt: None,
+            host_stack: None,
         };
         self.assume_requirements(&mut state);
+        self.enter_with_addresses(&mut state)?;
         self.enter_routine(&mut state)?;
         self.entry_registers = state.registers[..GENERAL].to_vec();
         Ok(state)

@@ -14,6 +14,7 @@ use crate::slots::Slots;
 pub const RAX: usize = 0;
 pub const RCX: usize = 1;
 pub const RDX: usize = 2;
+pub const RBX: usize = 3;
 pub const RSP: usize = 4;
 pub const RBP: usize = 5;
 pub const RSI: usize = 6;

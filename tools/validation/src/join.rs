@@ -200,6 +200,7 @@ pub fn shape(engine: &Engine<'_>, state: &State) -> Vec<u64> {
         out.extend(code.into_iter().flat_map(|code| [*at as u64, code]));
     }
     out.push(crate::memory::offset(state.registers[RSP], engine.entry.stack).map_or(u64::MAX, |top| top as u64));
+    out.push(state.host_stack.map_or(u64::MAX, |at| at as u64));
     out.extend(state.active.iter().map(|(_, number)| *number as u64));
     out.push(state.locks.len() as u64);
     let (stmt, depth) = state.warming.unwrap_or_default();

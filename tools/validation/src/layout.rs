@@ -44,6 +44,9 @@ impl Layout {
                 "frame" => Ok(Place::At(DIRECT_MAP)),
                 name if program.ambiguous.contains(name) => Err("several objects have this name".to_string()),
                 "percpu_records" => found(image, "percpu", size).map(Place::At),
+                // Two objects of one name and size, which the linker numbers.
+                "amdvi_unit" => found(image, "unit.lto_priv.0", size).map(Place::At),
+                "vtd_unit" => found(image, "unit.lto_priv.1", size).map(Place::At),
                 name => found(image, name, size).map(Place::At),
             };
             let place = place.and_then(|place| match place {

@@ -25,6 +25,7 @@ mod effects;
 mod engine;
 mod evaluate;
 mod fuse;
+mod guests;
 mod image;
 mod join;
 mod kept;

@@ -160,7 +160,8 @@ impl Engine<'_> {
             }
             return Err(Stop::Event(Event::Repeat(self.image.text(&instruction))));
         }
-        let before = offset(state.registers[RSP], self.entry.stack);
+        let stack = state.registers[RSP];
+        let before = offset(stack, self.entry.stack);
         let mut temporaries: Vec<Term> = Vec::new();
         for op in &instruction.ops {
             match *op {
@@ -211,6 +212,7 @@ impl Engine<'_> {
                 Op::ClobberMemory => return refuse("an instruction that may change any memory"),
             }
         }
+        self.align_stack(state, stack)?;
         self.covered.insert(at);
         let direct = |to: Target| match to {
             Target::Direct(to) => Ok(to),
@@ -228,6 +230,16 @@ impl Engine<'_> {
             Flow::Return { to, when: None } => Step::Return(self.value(state, &temporaries, to)?),
             _ => return refuse("control goes where it cannot be followed"),
         })
+    }
+
+    /// A stack pointer that was aligned, and is the one before: it was aligned already.
+    fn align_stack(&mut self, state: &mut State, before: Term) -> Result<(), Stop> {
+        let now = state.registers[RSP];
+        let is_lost = offset(now, self.entry.stack).is_none() && offset(before, self.entry.stack).is_some();
+        if is_lost && state.path.always(equal(now, before), &mut self.solver)? {
+            state.registers[RSP] = before;
+        }
+        Ok(())
     }
 
     /// `rep stosq` of a known small number of words: as many stores. False if it is something else.

@@ -161,6 +161,8 @@ impl Engine<'_> {
         key.push(u32::MAX - 2);
         key.extend(state.active.iter().map(|(_, number)| *number as u32));
         key.push(state.unrolled);
+        key.extend(state.host_stack.iter().map(|at| *at as u32));
+        key.push(u32::MAX - 3);
         let (stmt, depth) = state.warming.unwrap_or_default();
         key.extend(address(stmt).into_iter().chain(address(depth)));
         // What the lists of accesses say is part of what is known: a state with fewer may do less.

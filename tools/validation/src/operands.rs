@@ -4,6 +4,7 @@ use wcet_binary::lift::il::{AddressForm, Register};
 
 use crate::engine::Engine;
 use crate::image::{RDX, RSP};
+use crate::primitives::register;
 use crate::state::{refuse, State, Stop};
 use crate::term::build::{add, extract};
 use crate::term::{constant, Term};
@@ -87,6 +88,11 @@ impl Engine<'_> {
         };
         self.require(state, "the port", given, extract(port, 0, 16))
     }
+}
+
+/// What a general register holds, by its name.
+pub fn named(state: &State, name: &str) -> Option<Term> {
+    register(name).map(|number| state.registers[number])
 }
 
 /// The whole of a register of 16 or 32 bits.

@@ -75,6 +75,10 @@ impl Engine<'_> {
         held.extend(&state.memory);
         held.extend(&state.proved);
         held.extend([self.entry.stack, self.entry.back, self.entry.base, self.entry.percpu]);
+        if crate::routines::recalls_entry(&self.function.name) {
+            held.extend(self.entry_registers.iter().chain(&self.entry_frame).copied());
+            held.push(self.entry.user);
+        }
         held
     }
 

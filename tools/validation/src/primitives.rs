@@ -107,7 +107,7 @@ pub fn inline(
             sub(constant(63, 32), zeros)
         }
         ("arch_index_mask", [index, mask]) => and(*index, *mask),
-        _ => match crate::actions::value(engine, name, arguments) {
+        _ => match crate::actions::value(engine, state, name, arguments) {
             Some(value) => value,
             None => return Ok(Inline::Not),
         },

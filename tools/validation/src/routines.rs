@@ -6,12 +6,13 @@
 use std::collections::BTreeSet;
 
 use crate::engine::Engine;
-use crate::image::{GENERAL, GS, RBP, RSP};
+use crate::image::{DF, GENERAL, GS, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP};
 use crate::layout::Place;
 use crate::memory::offset;
+use crate::operands::named;
 use crate::program::Program;
 use crate::state::{refuse, Event, State, Stop};
-use crate::term::build::{add, and, less, shift_left, store, times, zero_extend};
+use crate::term::build::{add, and, equal, less, shift_left, store, times, zero_extend};
 use crate::term::{constant, fresh, Term};
 
 /// How a routine is entered.
@@ -30,6 +31,8 @@ enum Start {
     Nmi,
     /// By an interrupt, with nothing but the frame on the stack.
     Frame,
+    /// By the stub of an exception that is not survived: as the non-maskable interrupt's, with the vector as parameter.
+    Fatal,
 }
 
 fn start_of(name: &str) -> Option<Start> {
@@ -40,6 +43,7 @@ fn start_of(name: &str) -> Option<Start> {
         "arch_vector_stubs" => Some(Start::Stub),
         "arch_nmi_entry" => Some(Start::Nmi),
         "arch_ignore_entry" => Some(Start::Frame),
+        "arch_fatal_entry" => Some(Start::Fatal),
         _ => None,
     }
 }
@@ -55,6 +59,19 @@ pub fn stays(program: &Program, name: &str) -> BTreeSet<usize> {
         cells.collect()
     } else {
         BTreeSet::new()
+    }
+}
+
+/// Whether what registers held at the entry matters later: then states that hold it are not those that hold something else.
+pub fn recalls_entry(function: &str) -> bool {
+    start_of(function).is_some() || !gives_back(function).is_empty()
+}
+
+/// Registers that a routine of assembly gives back to its caller: those that it saves, beside the stack pointer and rbp.
+pub fn gives_back(function: &str) -> &'static [usize] {
+    match function {
+        "svm_enter" | "vmx_enter" => &[RBX, 12, 13, 14, 15],
+        _ => &[],
     }
 }
 
@@ -88,6 +105,11 @@ pub fn variants(name: &str) -> u32 {
 pub fn is_jump(function: &str) -> bool {
     ["arch_nmi_entry", "arch_fatal_entry"].contains(&function)
 }
+
+/// Registers that an exception that is not survived reports, in this order, below the vector.
+const REPORTED: [usize; 15] = [RAX, RBX, RCX, RDX, RSI, RDI, RBP, 8, 9, 10, 11, 12, 13, 14, 15];
+/// The processor aligns the stack before it saves its frame.
+const ALIGNED: u128 = 15;
 
 /// `THREAD_SHIFT` and `THREAD_FRAME_END` of layout.h.
 const RECORD_SHIFT: u32 = 8;
@@ -144,13 +166,25 @@ impl Engine<'_> {
                 state.registers[GS] = fresh("any", 64);
                 self.push(state, if start == Start::Nmi { 2 } else { 0 });
             }
+            Start::Fatal => {
+                let lowest = and(self.entry.stack, constant(ALIGNED, 64));
+                state.path.assume(equal(lowest, constant(0, 64)));
+                self.save_frame(state);
+                state.registers[GS] = fresh("any", 64);
+                self.push(state, 2);
+                self.entry_frame.push(fresh("code", 64));
+                let words = [zero_extend(state.locals[0], 64), self.entry_frame[FRAME_WORDS]];
+                for (at, word) in (0..).zip(words) {
+                    state.frame.store(8 * (at - 2 - FRAME_WORDS as i64), word);
+                }
+            }
         }
         Ok(())
     }
 
     /// The processor has saved the frame of `iretq` on the stack.
     fn save_frame(&mut self, state: &mut State) {
-        state.registers[crate::image::DF] = fresh("flag", 8);
+        state.registers[DF] = fresh("flag", 8);
         self.entry_frame = (0..FRAME_WORDS).map(|_| fresh("frame", 64)).collect();
         self.entry_frame[CS] = constant(KERNEL_CODE, 64);
         for (at, word) in self.entry_frame.iter().enumerate() {
@@ -259,6 +293,67 @@ impl Engine<'_> {
             self.require(state, &format!("word {at} of the frame of iretq"), given, *meant)?;
         }
         Ok(())
+    }
+
+    /// The call of the function that reports an exception: with the address of these registers, on the stack below the vector, the
+    /// error code and the processor's frame. What it leaves behind is not known.
+    pub fn reports(&mut self, state: &mut State, event: &Event, values: &[Term]) -> Result<bool, Stop> {
+        let Event::Call { name, back: Some(back), .. } = event else { return Ok(false) };
+        let ([vector, registers @ ..], "fatal_exception") = (values, name.as_str()) else { return Ok(false) };
+        let below = 8 * (FRAME_WORDS + 2) as i64;
+        let start = -below - 8 * REPORTED.len() as i64;
+        let Some(top) = offset(state.registers[RSP], self.entry.stack) else {
+            return refuse("the stack pointer is at an unknown place");
+        };
+        if offset(state.registers[RDI], self.entry.stack) != Some(start) || registers.len() != REPORTED.len() {
+            return refuse("the address that is passed is not that of the saved registers");
+        }
+        // The call has pushed where it comes back to.
+        if (top + 8) % 16 != 0 || top + 8 > start {
+            return refuse("the stack is not aligned, or does not leave the saved registers");
+        }
+        let frame: Vec<Term> = self.entry_frame[..FRAME_WORDS].to_vec();
+        let below = [zero_extend(*vector, 64), self.entry_frame[FRAME_WORDS]];
+        let words = registers.iter().copied().chain(below).chain(frame);
+        for (at, meant) in (0..).zip(words.collect::<Vec<Term>>()) {
+            let held = state.frame.load(start + 8 * at, 8);
+            self.require(state, &format!("word {at} of the report"), held, meant)?;
+        }
+        if !self.direction_is_clear(state)? {
+            return refuse("the direction flag is set when fatal_exception is called");
+        }
+        self.memory_agrees(state)?;
+        let stack = add(self.entry.stack, constant((top + 8) as u64 as u128, 64));
+        self.any_behind(state, stack, *back);
+        Ok(true)
+    }
+
+    /// The call of a function on another stack. What it leaves behind is not known.
+    pub fn calls_on(&mut self, state: &mut State, stack: Term, function: Term) -> Result<bool, Stop> {
+        let instruction = self.image.instruction(state.address).map_err(Stop::Refused)?;
+        let text = self.image.text(&instruction);
+        let Some(target) = text.strip_prefix("call ").and_then(|name| named(state, name)) else { return Ok(false) };
+        self.require(state, "the stack pointer", state.registers[RSP], stack)?;
+        self.require(state, "the function", target, function)?;
+        self.require(state, "rbp", state.registers[RBP], constant(0, 64))?;
+        if !self.direction_is_clear(state)? || state.registers[GS] != self.entry.percpu {
+            return refuse("the direction flag is set, or GS is not the CPU's record");
+        }
+        self.memory_agrees(state)?;
+        self.covered.insert(state.address);
+        self.any_behind(state, stack, instruction.next());
+        Ok(true)
+    }
+
+    /// Behind a call of which nothing is known but where it comes back to.
+    fn any_behind(&mut self, state: &mut State, stack: Term, back: u64) {
+        for (number, register) in state.registers.iter_mut().enumerate() {
+            *register = fresh("any", if number <= GS { 64 } else { 8 });
+        }
+        state.registers[RSP] = stack;
+        state.address = back;
+        state.locks.clear();
+        self.havoc(state, None);
     }
 
     /// `ret` to what another thread's stack holds.

@@ -91,6 +91,9 @@ pub struct State {
     pub selectors: Vec<Term>,
     /// Why a call of the machine was not taken for the term's, where the term was executed in place instead.
     pub doubt: Option<Rc<str>>,
+    /// The stack pointer that the control structure of VT-x has for the host, from the one at the function's entry; none if the
+    /// function has not written it.
+    pub host_stack: Option<i64>,
 }
 
 impl State {
