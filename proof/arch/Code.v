@@ -46,6 +46,11 @@ Definition VECTOR_DOUBLE_FAULT : Z := 8.
 Definition VECTOR_PAGE_FAULT : Z := 14.
 Definition VECTOR_MACHINE_CHECK : Z := 18.
 Definition WITH_ERROR_CODE : Z := 1612872960.
+Definition BLOCK_WORDS : Z := 512.
+Definition NUM_GPR : Z := 16.
+Definition NUM_DR : Z := 4.
+Definition NUM_FIELD : Z := 57.
+Definition NUM_SWITCHED : Z := 5.
 Definition MSR_X2APIC : Z := 2048.
 Definition APIC_END : Z := 176.
 Definition APIC_REQUEST : Z := 528.
@@ -58,6 +63,9 @@ Definition IOAPIC_END : Z := 64.
 Definition IOAPIC_REDIRECTION : Z := 16.
 Definition ENTRY_MASKED : Z := 65536.
 Definition ENTRY_LEVEL : Z := 32768.
+Definition ENTRY_LEVEL_SHIFT : Z := 15.
+Definition ENTRY_ACTIVE_LOW_SHIFT : Z := 13.
+Definition NUM_ISA_LINE : Z := 16.
 Definition VTD_READ : Z := 1.
 Definition VTD_WRITE : Z := 2.
 Definition AMDVI_PRESENT : Z := 1.
@@ -72,6 +80,49 @@ Definition VTD_DOMAIN_SHIFT : Z := 8.
 Definition LINE_BYTES : Z := 64.
 Definition PART_LINES : Z := 8.
 Definition TIMEOUT_NS : Z := 1000000000.
+Definition NUM_UNIT : Z := 8.
+Definition RING_BYTES : Z := 4096.
+Definition KERNEL_BASE : Z := 0xffffffff80000000.
+Definition AMDVI_CONTROL : Z := 24.
+Definition AMDVI_COMMAND_TAIL : Z := 8200.
+Definition AMDVI_EVENT_HEAD : Z := 8208.
+Definition AMDVI_EVENT_TAIL : Z := 8216.
+Definition AMDVI_STATUS : Z := 8224.
+Definition AMDVI_CONTROL_EVENTS : Z := 4.
+Definition AMDVI_STATUS_LOST : Z := 1.
+Definition AMDVI_WAIT : Z := 0x1000000000000001.
+Definition AMDVI_FUNCTION : Z := 0x2000000000000000.
+Definition AMDVI_DOMAIN : Z := 0x3000000000000000.
+Definition AMDVI_INTERRUPTS : Z := 0x5000000000000000.
+Definition AMDVI_EVERYTHING : Z := 0x7ffffffffffff003.
+Definition AMDVI_REPLACE : Z := 1.
+Definition VTD_COMMAND : Z := 24.
+Definition VTD_STATUS : Z := 28.
+Definition VTD_FAULT_STATUS : Z := 52.
+Definition VTD_FAULT_CONTROL : Z := 56.
+Definition VTD_FAULT_DATA : Z := 60.
+Definition VTD_FAULT_ADDRESS : Z := 64.
+Definition VTD_FAULT_UPPER : Z := 68.
+Definition VTD_QUEUE_TAIL : Z := 136.
+Definition VTD_FLUSH_BUFFER : Z := 134217728.
+Definition VTD_STATUS_KEPT : Z := 2533359615.
+Definition VTD_FAULT_MASKED : Z := 2147483648.
+Definition VTD_FAULT_LOST : Z := 1.
+Definition VTD_FAULT_RECORD : Z := 0x8000000000000000.
+Definition VTD_CAPABILITY_FLUSH : Z := 16.
+Definition VTD_CAPABILITY_CACHING : Z := 128.
+Definition VTD_CONTEXTS : Z := 17.
+Definition VTD_DOMAIN : Z := 226.
+Definition VTD_INTERRUPTS : Z := 4.
+Definition VTD_WAIT : Z := 37.
+Definition VTD_QUEUE_ENTRIES : Z := 256.
+Definition VTD_LINE_REQUESTS : Z := 4.
+Definition VTD_ENTRY_LEVEL_SHIFT : Z := 4.
+Definition VTD_ENTRY_PRESENT : Z := 1.
+Definition VTD_ENTRY_FROM : Z := 262144.
+Definition VTD_FIRST_MESSAGE : Z := 128.
+Definition VTD_CONTROLLER : Z := 65536.
+Definition VTD_MESSAGE : Z := 4276092944.
 Definition CLEAR_WORDS : Z := 16.
 Definition LINE_WORDS : Z := 8.
 Definition EPT_MEMORY : Z := 48.
@@ -88,7 +139,6 @@ Definition MITIGATION_PREDICTIONS : Z := 2.
 Definition MITIGATION_SELECTORS : Z := 8.
 Definition MSR_PREDICTION_COMMAND : Z := 73.
 Definition PREDICTION_BARRIER : Z := 1.
-Definition NUM_ISA_LINE : Z := 16.
 Definition NUM_IOMMU_UNIT : Z := 8.
 Definition IOMMU_AMD : Z := 2.
 Definition FRAME_END : Z := 176.
@@ -122,6 +172,23 @@ Definition arch_objects : list (string * Z * list (string * width * Z)) :=
     [("", W64, 1)]);
    ("machine_stopped", 1,
     [("", W32, 1)]);
+   ("guest_block", 8,
+    [("word", W64, 512)]);
+   ("host_block", 16,
+    [("word", W64, 512)]);
+   ("svm_guest", 8,
+    [("gpr", W64, 16); ("dr", W64, 4); ("dr7", W64, 1); ("info1", W64, 1); ("info2", W64, 1);
+      ("next_rip", W64, 1); ("dr_loaded", W32, 1); ("cr0_write", W32, 1); ("window", W32, 1);
+      ("flush", W32, 1); ("fetched", W32, 1); ("page", W32, 1); ("refused", W32, 1); ("bank", W32, 1)]);
+   ("vmx_guest", 8,
+    [("gpr", W64, 16); ("field", W64, 57); ("cr2", W64, 1); ("dr", W64, 4); ("dr6", W64, 1); ("event", W64, 1);
+      ("info1", W64, 1); ("info2", W64, 1); ("next_rip", W64, 1); ("changed", W32, 1); ("cpu", W32, 1);
+      ("dr_loaded", W32, 1); ("window", W32, 1); ("flush", W32, 1); ("page", W32, 1); ("refused", W32, 1);
+      ("bank", W32, 1); ("spare", W32, 2)]);
+   ("vmx_guest_msr", 40,
+    [("index", W32, 1); ("reserved", W32, 1); ("value", W64, 1)]);
+   ("vmx_virtual_apic", 8,
+    [("word", W64, 512)]);
    ("percpu_records", 16,
     [("apic_id", W32, 1)]);
    ("x2apic", 1,
@@ -133,6 +200,8 @@ Definition arch_objects : list (string * Z * list (string * width * Z)) :=
    ("pins", 1,
     [("", W32, 1)]);
    ("entry_low", 24,
+    [("", W32, 1)]);
+   ("line_apic_id", 24,
     [("", W32, 1)]);
    ("base", 1,
     [("", W64, 1)]);
@@ -146,6 +215,23 @@ Definition arch_objects : list (string * Z * list (string * width * Z)) :=
     [("", W64, 1)]);
    ("last", 1,
     [("function", W32, 1); ("write", W32, 1); ("address", W64, 1)]);
+   ("amdvi_unit", 8,
+    [("base", W64, 1); ("tail", W64, 1); ("head", W64, 1); ("commands", W64, 1); ("events", W64, 1)]);
+   ("vtd_unit", 8,
+    [("base", W64, 1); ("capability", W64, 1); ("records", W32, 1); ("next", W32, 1); ("tail", W32, 1);
+      ("queue", W64, 1)]);
+   ("amdvi_done", 2,
+    [("", W32, 1)]);
+   ("vtd_done", 1,
+    [("", W32, 1)]);
+   ("amdvi_waits", 1,
+    [("", W32, 1)]);
+   ("vtd_waits", 1,
+    [("", W32, 1)]);
+   ("entries", 1,
+    [("", W64, 1)]);
+   ("replacement", 1,
+    [("", W64, 1)]);
    ("frame", 4194304,
     [("word", W64, 512)]);
    ("root", 1,
@@ -157,6 +243,8 @@ Definition arch_objects : list (string * Z * list (string * width * Z)) :=
    ("last_space", 16,
     [("", W64, 1)]);
    ("mitigations_at_exit", 1,
+    [("", W32, 1)]);
+   ("mitigations_verw", 1,
     [("", W32, 1)]);
    ("platform", 1,
     [("cpu_count", W32, 1); ("cpu_ignored", W32, 1); ("apic_id", W32, 16); ("local_apic", W64, 1);
@@ -516,7 +604,177 @@ Definition arch_nmi_entry_code : fundef := Fun 1 1
 Definition arch_ignore_entry_code : fundef := Fun 0 0
   (Call None "machine_resume" []).
 
+(* halt: 0 on *)
+Definition halt_code : fundef := Fun 0 1
+  (Seq (Assign 0 (Const 1))
+       (While (Cmp Ne (Var 0) (Const 0)) (Call None "machine_halt" []))).
+
+(* arch_fatal_entry: 0 vector, 1 rax, 2 rbx, 3 rcx, 4 rdx, 5 rsi, 6 rdi, 7 rbp, 8 r8, 9 r9, 10 r10, 11 r11, 12 r12, 13 r13, 14 r14, 15 r15 *)
+Definition arch_fatal_entry_code : fundef := Fun 1 15
+  (Seq (Call (Some 1%nat) "machine_register" [Const 0 (* RAX *)])
+  (Seq (Call (Some 2%nat) "machine_register" [Const 3 (* RBX *)])
+  (Seq (Call (Some 3%nat) "machine_register" [Const 1 (* RCX *)])
+  (Seq (Call (Some 4%nat) "machine_register" [Const 2 (* RDX *)])
+  (Seq (Call (Some 5%nat) "machine_register" [Const 6 (* RSI *)])
+  (Seq (Call (Some 6%nat) "machine_register" [Const 7 (* RDI *)])
+  (Seq (Call (Some 7%nat) "machine_register" [Const 5 (* RBP *)])
+  (Seq (Call (Some 8%nat) "machine_register" [Const 8 (* R8 *)])
+  (Seq (Call (Some 9%nat) "machine_register" [Const 9 (* R9 *)])
+  (Seq (Call (Some 10%nat) "machine_register" [Const 10 (* R10 *)])
+  (Seq (Call (Some 11%nat) "machine_register" [Const 11 (* R11 *)])
+  (Seq (Call (Some 12%nat) "machine_register" [Const 12 (* R12 *)])
+  (Seq (Call (Some 13%nat) "machine_register" [Const 13 (* R13 *)])
+  (Seq (Call (Some 14%nat) "machine_register" [Const 14 (* R14 *)])
+  (Seq (Call (Some 15%nat) "machine_register" [Const 15 (* R15 *)])
+  (Seq (Call None "machine_report"
+         [Var 0; Var 1; Var 2; Var 3; Var 4; Var 5; Var 6; Var 7; Var 8; Var 9; Var 10; Var 11; Var 12; Var 13;
+           Var 14; Var 15])
+       (Call None "halt" []))))))))))))))))).
+
+(* arch_run_on_stack: 0 stack, 1 function *)
+Definition arch_run_on_stack_code : fundef := Fun 2 0
+  (Seq (Call None "machine_call_on" [Var 0; Var 1])
+       (Call None "halt" [])).
+
+(** * [guest.c] *)
+
+(* svm_enter: 0 block, 1 vm, 2 host, 3 clears, 4 rcx, 5 rdx, 6 rbx, 7 rbp, 8 rsi, 9 rdi, 10 r8, 11 r9, 12 r10, 13 r11, 14 r12, 15 r13, 16 r14, 17 r15 *)
+Definition svm_enter_code : fundef := Fun 3 15
+  (Seq (Call (Some 3%nat) "mitigations_before_guest" [])
+  (Seq (If (Cmp Ne (Var 3) (Const 0)) (Call None "machine_clear_buffers" []) Skip)
+  (Seq (Call None "machine_global_interrupts_off" [])
+  (Seq (Call None "machine_interrupts_on" [])
+  (Seq (Call None "machine_load_guest" [Var 0])
+  (Seq (Call None "machine_run_guest"
+         [Var 0; Load "svm_guest" (Var 1) "gpr" (Const 1 (* RCX *));
+           Load "svm_guest" (Var 1) "gpr" (Const 2 (* RDX *));
+           Load "svm_guest" (Var 1) "gpr" (Const 3 (* RBX *));
+           Load "svm_guest" (Var 1) "gpr" (Const 5 (* RBP *));
+           Load "svm_guest" (Var 1) "gpr" (Const 6 (* RSI *));
+           Load "svm_guest" (Var 1) "gpr" (Const 7 (* RDI *));
+           Load "svm_guest" (Var 1) "gpr" (Const 8 (* R8 *));
+           Load "svm_guest" (Var 1) "gpr" (Const 9 (* R9 *));
+           Load "svm_guest" (Var 1) "gpr" (Const 10 (* R10 *));
+           Load "svm_guest" (Var 1) "gpr" (Const 11 (* R11 *));
+           Load "svm_guest" (Var 1) "gpr" (Const 12 (* R12 *));
+           Load "svm_guest" (Var 1) "gpr" (Const 13 (* R13 *));
+           Load "svm_guest" (Var 1) "gpr" (Const 14 (* R14 *));
+           Load "svm_guest" (Var 1) "gpr" (Const 15 (* R15 *))])
+  (Seq (Call (Some 4%nat) "machine_guest_register" [Const 1 (* RCX *)])
+  (Seq (Call (Some 5%nat) "machine_guest_register" [Const 2 (* RDX *)])
+  (Seq (Call (Some 6%nat) "machine_guest_register" [Const 3 (* RBX *)])
+  (Seq (Call (Some 7%nat) "machine_guest_register" [Const 5 (* RBP *)])
+  (Seq (Call (Some 8%nat) "machine_guest_register" [Const 6 (* RSI *)])
+  (Seq (Call (Some 9%nat) "machine_guest_register" [Const 7 (* RDI *)])
+  (Seq (Call (Some 10%nat) "machine_guest_register" [Const 8 (* R8 *)])
+  (Seq (Call (Some 11%nat) "machine_guest_register" [Const 9 (* R9 *)])
+  (Seq (Call (Some 12%nat) "machine_guest_register" [Const 10 (* R10 *)])
+  (Seq (Call (Some 13%nat) "machine_guest_register" [Const 11 (* R11 *)])
+  (Seq (Call (Some 14%nat) "machine_guest_register" [Const 12 (* R12 *)])
+  (Seq (Call (Some 15%nat) "machine_guest_register" [Const 13 (* R13 *)])
+  (Seq (Call (Some 16%nat) "machine_guest_register" [Const 14 (* R14 *)])
+  (Seq (Call (Some 17%nat) "machine_guest_register" [Const 15 (* R15 *)])
+  (Seq (Call None "machine_save_guest" [Var 0])
+  (Seq (Store "svm_guest" (Var 1) "gpr" (Const 1 (* RCX *)) (Var 4))
+  (Seq (Store "svm_guest" (Var 1) "gpr" (Const 2 (* RDX *)) (Var 5))
+  (Seq (Store "svm_guest" (Var 1) "gpr" (Const 3 (* RBX *)) (Var 6))
+  (Seq (Store "svm_guest" (Var 1) "gpr" (Const 5 (* RBP *)) (Var 7))
+  (Seq (Store "svm_guest" (Var 1) "gpr" (Const 6 (* RSI *)) (Var 8))
+  (Seq (Store "svm_guest" (Var 1) "gpr" (Const 7 (* RDI *)) (Var 9))
+  (Seq (Store "svm_guest" (Var 1) "gpr" (Const 8 (* R8 *)) (Var 10))
+  (Seq (Store "svm_guest" (Var 1) "gpr" (Const 9 (* R9 *)) (Var 11))
+  (Seq (Store "svm_guest" (Var 1) "gpr" (Const 10 (* R10 *)) (Var 12))
+  (Seq (Store "svm_guest" (Var 1) "gpr" (Const 11 (* R11 *)) (Var 13))
+  (Seq (Store "svm_guest" (Var 1) "gpr" (Const 12 (* R12 *)) (Var 14))
+  (Seq (Store "svm_guest" (Var 1) "gpr" (Const 13 (* R13 *)) (Var 15))
+  (Seq (Store "svm_guest" (Var 1) "gpr" (Const 14 (* R14 *)) (Var 16))
+  (Seq (Store "svm_guest" (Var 1) "gpr" (Const 15 (* R15 *)) (Var 17))
+  (Seq (Call None "machine_load_host" [Var 2])
+  (Seq (Call None "machine_interrupts_off" [])
+       (Call None "machine_global_interrupts_on" [])))))))))))))))))))))))))))))))))))))).
+
+(* vmx_enter: 0 vm, 1 launched, 2 clears, 3 refused, 4 value *)
+Definition vmx_enter_code : fundef := Fun 2 3
+  (Seq (Call None "machine_write_host_stack" [])
+  (Seq (Call (Some 2%nat) "mitigations_before_guest" [])
+  (Seq (If (Cmp Ne (Var 2) (Const 0)) (Call None "machine_clear_buffers" []) Skip)
+  (Seq (Assign 3 (Const 0))
+  (Seq (If (Cmp Ne (Var 1) (Const 0))
+         (Call (Some 3%nat) "machine_resume_guest"
+           [Load "vmx_guest" (Var 0) "gpr" (Const 0 (* RAX *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 1 (* RCX *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 2 (* RDX *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 3 (* RBX *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 5 (* RBP *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 6 (* RSI *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 7 (* RDI *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 8 (* R8 *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 9 (* R9 *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 10 (* R10 *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 11 (* R11 *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 12 (* R12 *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 13 (* R13 *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 14 (* R14 *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 15 (* R15 *))])
+         (Call (Some 3%nat) "machine_launch_guest"
+           [Load "vmx_guest" (Var 0) "gpr" (Const 0 (* RAX *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 1 (* RCX *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 2 (* RDX *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 3 (* RBX *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 5 (* RBP *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 6 (* RSI *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 7 (* RDI *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 8 (* R8 *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 9 (* R9 *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 10 (* R10 *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 11 (* R11 *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 12 (* R12 *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 13 (* R13 *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 14 (* R14 *));
+             Load "vmx_guest" (Var 0) "gpr" (Const 15 (* R15 *))]))
+  (Seq (Call (Some 4%nat) "machine_guest_register" [Const 0 (* RAX *)])
+  (Seq (Store "vmx_guest" (Var 0) "gpr" (Const 0 (* RAX *)) (Var 4))
+  (Seq (Call (Some 4%nat) "machine_guest_register" [Const 1 (* RCX *)])
+  (Seq (Store "vmx_guest" (Var 0) "gpr" (Const 1 (* RCX *)) (Var 4))
+  (Seq (Call (Some 4%nat) "machine_guest_register" [Const 2 (* RDX *)])
+  (Seq (Store "vmx_guest" (Var 0) "gpr" (Const 2 (* RDX *)) (Var 4))
+  (Seq (Call (Some 4%nat) "machine_guest_register" [Const 3 (* RBX *)])
+  (Seq (Store "vmx_guest" (Var 0) "gpr" (Const 3 (* RBX *)) (Var 4))
+  (Seq (Call (Some 4%nat) "machine_guest_register" [Const 5 (* RBP *)])
+  (Seq (Store "vmx_guest" (Var 0) "gpr" (Const 5 (* RBP *)) (Var 4))
+  (Seq (Call (Some 4%nat) "machine_guest_register" [Const 6 (* RSI *)])
+  (Seq (Store "vmx_guest" (Var 0) "gpr" (Const 6 (* RSI *)) (Var 4))
+  (Seq (Call (Some 4%nat) "machine_guest_register" [Const 7 (* RDI *)])
+  (Seq (Store "vmx_guest" (Var 0) "gpr" (Const 7 (* RDI *)) (Var 4))
+  (Seq (Call (Some 4%nat) "machine_guest_register" [Const 8 (* R8 *)])
+  (Seq (Store "vmx_guest" (Var 0) "gpr" (Const 8 (* R8 *)) (Var 4))
+  (Seq (Call (Some 4%nat) "machine_guest_register" [Const 9 (* R9 *)])
+  (Seq (Store "vmx_guest" (Var 0) "gpr" (Const 9 (* R9 *)) (Var 4))
+  (Seq (Call (Some 4%nat) "machine_guest_register" [Const 10 (* R10 *)])
+  (Seq (Store "vmx_guest" (Var 0) "gpr" (Const 10 (* R10 *)) (Var 4))
+  (Seq (Call (Some 4%nat) "machine_guest_register" [Const 11 (* R11 *)])
+  (Seq (Store "vmx_guest" (Var 0) "gpr" (Const 11 (* R11 *)) (Var 4))
+  (Seq (Call (Some 4%nat) "machine_guest_register" [Const 12 (* R12 *)])
+  (Seq (Store "vmx_guest" (Var 0) "gpr" (Const 12 (* R12 *)) (Var 4))
+  (Seq (Call (Some 4%nat) "machine_guest_register" [Const 13 (* R13 *)])
+  (Seq (Store "vmx_guest" (Var 0) "gpr" (Const 13 (* R13 *)) (Var 4))
+  (Seq (Call (Some 4%nat) "machine_guest_register" [Const 14 (* R14 *)])
+  (Seq (Store "vmx_guest" (Var 0) "gpr" (Const 14 (* R14 *)) (Var 4))
+  (Seq (Call (Some 4%nat) "machine_guest_register" [Const 15 (* R15 *)])
+  (Seq (Store "vmx_guest" (Var 0) "gpr" (Const 15 (* R15 *)) (Var 4))
+       (Return (Var 3))))))))))))))))))))))))))))))))))))).
+
+(* arch_vcpu_flush: 0 vm, 1 on_vmx *)
+Definition arch_vcpu_flush_code : fundef := Fun 1 1
+  (Seq (Call (Some 1%nat) "guest_on_vmx" [])
+       (If (Cmp Ne (Var 1) (Const 0)) (Store "vmx_guest" (Var 0) "flush" (Const 0) (Const 1))
+         (Store "svm_guest" (Var 0) "flush" (Const 0) (Const 1)))).
+
 (** * [interrupt.c] *)
+
+(* apic_id_of: 0 cpu *)
+Definition apic_id_of_code : fundef := Fun 1 0
+  (Return (Load "percpu_records" (Var 0) "apic_id" (Const 0))).
 
 (* apic_read: 0 reg, 1 wide, 2 value *)
 Definition apic_read_code : fundef := Fun 1 2
@@ -598,6 +856,32 @@ Definition line_write_entry_code : fundef := Fun 1 1
              Load "entry_low" (Var 0) "" (Const 0)])
          Skip)).
 
+(* arch_line_route: 0 line, 1 cpu, 2 flags, 3 entry, 4 pin, 5 more, 6 is_level, 7 id, 8 target *)
+Definition arch_line_route_code : fundef := Fun 3 6
+  (Seq (Assign 3
+         (Bin W32 Or (Const 65536 (* ENTRY_MASKED *)) (Bin W32 Add (Const 32 (* VECTOR_BASE *)) (Var 0))))
+  (Seq (Call (Some 4%nat) "line_pin" [Var 0])
+  (Seq (If (Cmp Lt (Var 4) (Const 16 (* NUM_ISA_LINE *)))
+         (Seq (Call (Some 5%nat) "platform_pin_flags" [Var 4])
+              (Assign 2 (Bin W32 Or (Var 2) (Var 5))))
+         Skip)
+  (Seq (Assign 6 (Bin W32 And (Var 2) (Const 1)))
+  (Seq (Assign 3
+         (Bin W32 Or (Bin W32 Or (Var 3) (Bin W32 Shl (Var 6) (Const 15 (* ENTRY_LEVEL_SHIFT *))))
+           (Bin W32 Shl (Bin W32 And (Bin W32 Shr (Var 2) (Const 1)) (Const 1))
+             (Const 13 (* ENTRY_ACTIVE_LOW_SHIFT *)))))
+  (Seq (Assign 7 (Load "percpu_records" (Var 1) "apic_id" (Const 0)))
+  (Seq (Store "entry_low" (Var 0) "" (Const 0) (Var 3))
+  (Seq (Store "line_apic_id" (Var 0) "" (Const 0) (Var 7))
+  (Seq (Call (Some 8%nat) "iommu_route" [Bin W32 Add (Const 32 (* VECTOR_BASE *)) (Var 0); Var 7; Var 6])
+       (If (Cmp Lt (Var 4) (Load "pins" (Const 0) "" (Const 0)))
+         (Seq (Call None "line_write_entry" [Var 0])
+              (Call None "ioapic_write"
+                [Bin W32 Add
+                   (Bin W32 Add (Const 16 (* IOAPIC_REDIRECTION *)) (Bin W32 Mul (Const 2) (Var 4))) (Const 1);
+                  Var 8]))
+         Skip)))))))))).
+
 (* arch_line_mask: 0 line *)
 Definition arch_line_mask_code : fundef := Fun 1 0
   (Seq (Store "entry_low" (Var 0) "" (Const 0)
@@ -619,6 +903,15 @@ Definition arch_line_unmask_code : fundef := Fun 1 2
   (Seq (Store "entry_low" (Var 0) "" (Const 0)
          (Bin W32 And (Load "entry_low" (Var 0) "" (Const 0)) (Not W32 (Const 65536 (* ENTRY_MASKED *)))))
        (Call None "line_write_entry" [Var 0]))).
+
+(* arch_message_route: 0 line, 1 function, 2 vector, 3 address, 4 replaces *)
+Definition arch_message_route_code : fundef := Fun 2 3
+  (Seq (Assign 2 (Bin W32 Add (Const 32 (* VECTOR_BASE *)) (Var 0)))
+  (Seq (Call (Some 3%nat) "iommu_message_address" [Var 2; Load "line_apic_id" (Var 0) "" (Const 0); Var 1])
+  (Seq (Call (Some 4%nat) "iommu_replaces" [])
+  (Seq (Store "message" (Var 0) "address" (Const 0) (Var 3))
+       (If (Cmp Ne (Var 4) (Const 0)) (Store "message" (Var 0) "data" (Const 0) (Const 0))
+         (Store "message" (Var 0) "data" (Const 0) (Var 2))))))).
 
 (* arch_message_address: 0 line *)
 Definition arch_message_address_code : fundef := Fun 1 0
@@ -724,10 +1017,6 @@ Definition arch_iommu_units_code : fundef := Fun 0 1
   (Seq (Call (Some 0%nat) "platform_iommu_count" [])
        (Return (Var 0))).
 
-(* arch_iommu_fault_address: no locals *)
-Definition arch_iommu_fault_address_code : fundef := Fun 0 0
-  (Return (Load "last" (Const 0) "address" (Const 0))).
-
 (* iommu_await: 0 word, 1 mask, 2 expected, 3 now, 4 deadline, 5 value *)
 Definition iommu_await_code : fundef := Fun 3 3
   (Seq (Call (Some 3%nat) "arch_clock_ns" [])
@@ -740,8 +1029,8 @@ Definition iommu_await_code : fundef := Fun 3 3
               (Call (Some 5%nat) "machine_read32" [Var 0])))))
        (Return (Const 1)))))).
 
-(* flush_line: 0 address *)
-Definition flush_line_code : fundef := Fun 1 0
+(* iommu_flush_line: 0 address *)
+Definition iommu_flush_line_code : fundef := Fun 1 0
   (If (Cmp Eq (Load "coherent" (Const 0) "" (Const 0)) (Const 0))
     (Seq (Call None "machine_flush_line" [Var 0])
          (Call None "machine_fence" []))
@@ -772,7 +1061,7 @@ Definition arch_iommu_attach_code : fundef := Fun 3 4
            Bin W64 Or (Bin W64 Shl (Cast W64 (Var 1)) (Const 8 (* VTD_DOMAIN_SHIFT *)))
              (Cast W64 (Bin W32 Sub (Load "levels" (Const 0) "" (Const 0)) (Const 2)))])
   (Seq (Call None "machine_write64" [Var 6; Bin W64 Or (Var 3) (Const 1 (* VTD_PRESENT *))])
-       (Call None "flush_line" [Var 6]))))))).
+       (Call None "iommu_flush_line" [Var 6]))))))).
 
 (* arch_iommu_detach: 0 function, 1 is_amd, 2 at *)
 Definition arch_iommu_detach_code : fundef := Fun 1 2
@@ -786,7 +1075,7 @@ Definition arch_iommu_detach_code : fundef := Fun 1 2
   (Seq (Call (Some 2%nat) "context_entry" [Var 0])
   (Seq (Call None "machine_write64" [Var 2; Const 0])
   (Seq (Call None "machine_write64" [Bin W64 Add (Var 2) (Const 8); Const 0])
-       (Call None "flush_line" [Var 2])))))).
+       (Call None "iommu_flush_line" [Var 2])))))).
 
 (* arch_iommu_publish: 0 frame, 1 part, 2 is_amd, 3 first, 4 i *)
 Definition arch_iommu_publish_code : fundef := Fun 2 3
@@ -810,12 +1099,360 @@ Definition arch_iommu_write_code : fundef := Fun 3 1
   (Seq (Call None "arch_frame_write" [Var 0; Var 1; Var 2])
   (Seq (Call (Some 3%nat) "platform_iommu_is_amd" [])
        (If (Cmp Eq (Var 3) (Const 0))
-         (Call None "flush_line"
+         (Call None "iommu_flush_line"
            [Bin W64 Add
               (Bin W64 Add (Const 0xffff800000000000 (* DIRECT_MAP *))
                 (Bin W64 Shl (Cast W64 (Var 0)) (Const 12)))
               (Bin W64 Shl (Cast W64 (Var 1)) (Const 3))])
          Skip))).
+
+(** * [iommu_units.c] *)
+
+(* arch_iommu_caches_absent: 0 is_amd, 1 count, 2 seen, 3 i *)
+Definition arch_iommu_caches_absent_code : fundef := Fun 0 4
+  (Seq (Call (Some 0%nat) "platform_iommu_is_amd" [])
+  (Seq (If (Cmp Ne (Var 0) (Const 0)) (Return (Const 0)) Skip)
+  (Seq (Call (Some 1%nat) "platform_iommu_count" [])
+  (Seq (Assign 2 (Const 0))
+  (Seq (Assign 3 (Const 0))
+  (Seq (While (CAnd (Cmp Lt (Var 3) (Const 8 (* NUM_UNIT *))) (Cmp Lt (Var 3) (Var 1)))
+         (Seq (Assign 2 (Bin W64 Or (Var 2) (Load "vtd_unit" (Var 3) "capability" (Const 0))))
+              (Assign 3 (Bin W32 Add (Var 3) (Const 1)))))
+  (Seq (If (Cmp Ne
+             (Bin W64 And (Var 2)
+               (Bin W64 Or (Const 128 (* VTD_CAPABILITY_CACHING *)) (Const 16 (* VTD_CAPABILITY_FLUSH *))))
+             (Const 0))
+         (Return (Const 1)) Skip)
+       (Return (Const 0))))))))).
+
+(* arch_iommu_refused: 0 is_amd, 1 count, 2 refused, 3 i, 4 head, 5 tail, 6 more, 7 i, 8 status *)
+Definition arch_iommu_refused_code : fundef := Fun 0 9
+  (Seq (Call (Some 0%nat) "platform_iommu_is_amd" [])
+  (Seq (Call (Some 1%nat) "platform_iommu_count" [])
+  (Seq (Assign 2 (Const 0))
+  (Seq (If (Cmp Ne (Var 0) (Const 0))
+         (Seq (Assign 3 (Const 0))
+         (Seq (While (CAnd (Cmp Lt (Var 3) (Const 8 (* NUM_UNIT *))) (Cmp Lt (Var 3) (Var 1)))
+                (Seq (Assign 4 (Load "amdvi_unit" (Var 3) "head" (Const 0)))
+                (Seq (Call (Some 5%nat) "amdvi_read"
+                       [Load "amdvi_unit" (Var 3) "base" (Const 0); Const 8216 (* AMDVI_EVENT_TAIL *)])
+                (Seq (Assign 6 (Const 0))
+                (Seq (If (Cmp Ne (Var 4) (Bin W64 Rem (Var 5) (Const 4096 (* RING_BYTES *))))
+                       (Assign 6 (Const 1)) Skip)
+                (Seq (Assign 2 (Bin W64 Or (Var 2) (Bin W64 Shl (Var 6) (Var 3))))
+                     (Assign 3 (Bin W32 Add (Var 3) (Const 1)))))))))
+              (Return (Var 2))))
+         Skip)
+  (Seq (Assign 7 (Const 0))
+  (Seq (While (CAnd (Cmp Lt (Var 7) (Const 8 (* NUM_UNIT *))) (Cmp Lt (Var 7) (Var 1)))
+         (Seq (Call (Some 8%nat) "vtd_read32"
+                [Load "vtd_unit" (Var 7) "base" (Const 0); Const 52 (* VTD_FAULT_STATUS *)])
+         (Seq (Assign 2
+                (Bin W64 Or (Var 2)
+                  (Bin W64 Shl (Cast W64 (Bin W32 And (Bin W32 Shr (Var 8) (Const 1)) (Const 1))) (Var 7))))
+              (Assign 7 (Bin W32 Add (Var 7) (Const 1))))))
+       (Return (Var 2)))))))).
+
+(* arch_iommu_listen: 0 cpu, 1 vector, 2 is_amd, 3 id, 4 count, 5 i, 6 low *)
+Definition arch_iommu_listen_code : fundef := Fun 2 5
+  (Seq (Call (Some 2%nat) "platform_iommu_is_amd" [])
+  (Seq (If (Cmp Ne (Var 2) (Const 0)) (Return (Const 0)) Skip)
+  (Seq (Assign 3 (Const 4294967295 (* NONE *)))
+  (Seq (If (Cmp Ne (Var 0) (Const 4294967295 (* NONE *))) (Call (Some 3%nat) "apic_id_of" [Var 0]) Skip)
+  (Seq (Call (Some 4%nat) "platform_iommu_count" [])
+  (Seq (Assign 5 (Const 0))
+       (While (CAnd (Cmp Lt (Var 5) (Const 8 (* NUM_UNIT *))) (Cmp Lt (Var 5) (Var 4)))
+         (Seq (Call None "vtd_write32"
+                [Load "vtd_unit" (Var 5) "base" (Const 0); Const 56 (* VTD_FAULT_CONTROL *);
+                  Const 2147483648 (* VTD_FAULT_MASKED *)])
+         (Seq (If (Cmp Ne (Var 3) (Const 4294967295 (* NONE *)))
+                (Seq (Call None "vtd_write32"
+                       [Load "vtd_unit" (Var 5) "base" (Const 0); Const 60 (* VTD_FAULT_DATA *); Var 1])
+                (Seq (Call (Some 6%nat) "platform_local_apic_low" [])
+                (Seq (Call None "vtd_write32"
+                       [Load "vtd_unit" (Var 5) "base" (Const 0); Const 64 (* VTD_FAULT_ADDRESS *);
+                         Bin W32 Or (Var 6) (Bin W32 Shl (Bin W32 And (Var 3) (Const 255)) (Const 12))])
+                (Seq (Call None "vtd_write32"
+                       [Load "vtd_unit" (Var 5) "base" (Const 0); Const 68 (* VTD_FAULT_UPPER *);
+                         Bin W32 And (Var 3) (Not W32 (Const 255))])
+                     (Call None "vtd_write32"
+                       [Load "vtd_unit" (Var 5) "base" (Const 0); Const 56 (* VTD_FAULT_CONTROL *); Const 0])))))
+                Skip)
+              (Assign 5 (Bin W32 Add (Var 5) (Const 1)))))))))))).
+
+(* amdvi_fault: 0 u, 1 tail, 2 event, 3 function, 4 word, 5 status, 6 control *)
+Definition amdvi_fault_code : fundef := Fun 1 6
+  (Seq (Call (Some 1%nat) "amdvi_read"
+         [Load "amdvi_unit" (Var 0) "base" (Const 0); Const 8216 (* AMDVI_EVENT_TAIL *)])
+  (Seq (Assign 1 (Bin W64 Rem (Var 1) (Const 4096 (* RING_BYTES *))))
+  (Seq (If (Cmp Eq (Load "amdvi_unit" (Var 0) "head" (Const 0)) (Var 1)) (Return (Const 0)) Skip)
+  (Seq (Assign 2
+         (Bin W64 Add (Load "amdvi_unit" (Var 0) "events" (Const 0))
+           (Bin W64 Shl (Bin W64 Shr (Load "amdvi_unit" (Var 0) "head" (Const 0)) (Const 3)) (Const 3))))
+  (Seq (Call (Some 3%nat) "machine_read16" [Var 2])
+  (Seq (Store "last" (Const 0) "function" (Const 0) (Var 3))
+  (Seq (Call (Some 4%nat) "machine_read64" [Var 2])
+  (Seq (Store "last" (Const 0) "write" (Const 0)
+         (Bin W32 And (Cast W32 (Bin W64 Shr (Var 4) (Const 53))) (Const 1)))
+  (Seq (Call (Some 4%nat) "machine_read64" [Bin W64 Add (Var 2) (Const 8)])
+  (Seq (Store "last" (Const 0) "address" (Const 0) (Var 4))
+  (Seq (Store "amdvi_unit" (Var 0) "head" (Const 0)
+         (Bin W64 Rem (Bin W64 Add (Load "amdvi_unit" (Var 0) "head" (Const 0)) (Const 16))
+           (Const 4096 (* RING_BYTES *))))
+  (Seq (Call None "amdvi_write"
+         [Load "amdvi_unit" (Var 0) "base" (Const 0); Const 8208 (* AMDVI_EVENT_HEAD *);
+           Load "amdvi_unit" (Var 0) "head" (Const 0)])
+  (Seq (If (Cmp Eq (Load "amdvi_unit" (Var 0) "head" (Const 0)) (Var 1))
+         (Seq (Call (Some 5%nat) "amdvi_read"
+                [Load "amdvi_unit" (Var 0) "base" (Const 0); Const 8224 (* AMDVI_STATUS *)])
+              (If (Cmp Ne (Bin W64 And (Var 5) (Const 1 (* AMDVI_STATUS_LOST *))) (Const 0))
+                (Seq (Call (Some 6%nat) "amdvi_read"
+                       [Load "amdvi_unit" (Var 0) "base" (Const 0); Const 24 (* AMDVI_CONTROL *)])
+                (Seq (Call None "amdvi_write"
+                       [Load "amdvi_unit" (Var 0) "base" (Const 0); Const 24 (* AMDVI_CONTROL *);
+                         Bin W64 And (Var 6) (Not W64 (Const 4 (* AMDVI_CONTROL_EVENTS *)))])
+                (Seq (Call None "amdvi_write"
+                       [Load "amdvi_unit" (Var 0) "base" (Const 0); Const 8224 (* AMDVI_STATUS *);
+                         Const 1 (* AMDVI_STATUS_LOST *)])
+                     (Call None "amdvi_write"
+                       [Load "amdvi_unit" (Var 0) "base" (Const 0); Const 24 (* AMDVI_CONTROL *);
+                         Bin W64 Or (Var 6) (Const 4 (* AMDVI_CONTROL_EVENTS *))]))))
+                Skip))
+         Skip)
+       (Return (Const 1))))))))))))))).
+
+(* vtd_record: 0 u *)
+Definition vtd_record_code : fundef := Fun 1 0
+  (Return (Bin W32 Add
+            (Bin W32 Mul
+              (Bin W32 And
+                (Cast W32 (Bin W64 Shr (Load "vtd_unit" (Var 0) "capability" (Const 0)) (Const 24)))
+                (Const 1023))
+              (Const 16))
+            (Bin W32 Mul (Const 16) (Load "vtd_unit" (Var 0) "next" (Const 0))))).
+
+(* vtd_fault: 0 u, 1 record, 2 high, 3 status, 4 address *)
+Definition vtd_fault_code : fundef := Fun 1 4
+  (Seq (Call (Some 1%nat) "vtd_record" [Var 0])
+  (Seq (Call (Some 2%nat) "vtd_read64"
+         [Load "vtd_unit" (Var 0) "base" (Const 0); Bin W32 Add (Var 1) (Const 8)])
+  (Seq (If (Cmp Eq (Bin W64 And (Var 2) (Const 0x8000000000000000 (* VTD_FAULT_RECORD *))) (Const 0))
+         (Seq (Call (Some 3%nat) "vtd_read32"
+                [Load "vtd_unit" (Var 0) "base" (Const 0); Const 52 (* VTD_FAULT_STATUS *)])
+         (Seq (Store "vtd_unit" (Var 0) "next" (Const 0)
+                (Bin W32 Rem (Bin W32 And (Bin W32 Shr (Var 3) (Const 8)) (Const 255))
+                  (Load "vtd_unit" (Var 0) "records" (Const 0))))
+         (Seq (Call (Some 1%nat) "vtd_record" [Var 0])
+         (Seq (Call (Some 2%nat) "vtd_read64"
+                [Load "vtd_unit" (Var 0) "base" (Const 0); Bin W32 Add (Var 1) (Const 8)])
+              (If (Cmp Eq (Bin W64 And (Var 2) (Const 0x8000000000000000 (* VTD_FAULT_RECORD *))) (Const 0))
+                (Return (Const 0)) Skip)))))
+         Skip)
+  (Seq (Call (Some 4%nat) "vtd_read64" [Load "vtd_unit" (Var 0) "base" (Const 0); Var 1])
+  (Seq (Store "last" (Const 0) "address" (Const 0) (Var 4))
+  (Seq (Store "last" (Const 0) "function" (Const 0) (Bin W32 And (Cast W32 (Var 2)) (Const 65535)))
+  (Seq (Store "last" (Const 0) "write" (Const 0)
+         (Bin W32 Xor (Bin W32 And (Cast W32 (Bin W64 Shr (Var 2) (Const 62))) (Const 1)) (Const 1)))
+  (Seq (Call None "vtd_write64"
+         [Load "vtd_unit" (Var 0) "base" (Const 0); Bin W32 Add (Var 1) (Const 8);
+           Const 0x8000000000000000 (* VTD_FAULT_RECORD *)])
+  (Seq (Call None "vtd_write32"
+         [Load "vtd_unit" (Var 0) "base" (Const 0); Const 52 (* VTD_FAULT_STATUS *);
+           Const 1 (* VTD_FAULT_LOST *)])
+  (Seq (Store "vtd_unit" (Var 0) "next" (Const 0)
+         (Bin W32 Rem (Bin W32 Add (Load "vtd_unit" (Var 0) "next" (Const 0)) (Const 1))
+           (Load "vtd_unit" (Var 0) "records" (Const 0))))
+       (Return (Const 1)))))))))))).
+
+(* arch_iommu_fault_address: no locals *)
+Definition arch_iommu_fault_address_code : fundef := Fun 0 0
+  (Return (Load "last" (Const 0) "address" (Const 0))).
+
+(* arch_iommu_fault: 0 u, 1 found, 2 is_amd *)
+Definition arch_iommu_fault_code : fundef := Fun 1 2
+  (Seq (Assign 1 (Const 0))
+  (Seq (Call (Some 2%nat) "platform_iommu_is_amd" [])
+  (Seq (If (Cmp Ne (Var 2) (Const 0)) (Call (Some 1%nat) "amdvi_fault" [Var 0])
+         (Call (Some 1%nat) "vtd_fault" [Var 0]))
+  (Seq (If (Cmp Eq (Var 1) (Const 0)) (Return (Const 4294967295 (* NONE *))) Skip)
+       (Return (Bin W32 Or (Load "last" (Const 0) "function" (Const 0))
+                 (Bin W32 Shl (Load "last" (Const 0) "write" (Const 0)) (Const 16)))))))).
+
+(* amdvi_command: 0 u, 1 low, 2 high, 3 at *)
+Definition amdvi_command_code : fundef := Fun 3 1
+  (Seq (Assign 3
+         (Bin W64 Add (Load "amdvi_unit" (Var 0) "commands" (Const 0))
+           (Bin W64 Shl (Bin W64 Shr (Load "amdvi_unit" (Var 0) "tail" (Const 0)) (Const 3)) (Const 3))))
+  (Seq (Call None "machine_write64" [Var 3; Var 1])
+  (Seq (Assign 3
+         (Bin W64 Add (Load "amdvi_unit" (Var 0) "commands" (Const 0))
+           (Bin W64 Shl (Bin W64 Shr (Load "amdvi_unit" (Var 0) "tail" (Const 0)) (Const 3)) (Const 3))))
+  (Seq (Call None "machine_write64" [Bin W64 Add (Var 3) (Const 8); Var 2])
+       (Store "amdvi_unit" (Var 0) "tail" (Const 0)
+         (Bin W64 Rem (Bin W64 Add (Load "amdvi_unit" (Var 0) "tail" (Const 0)) (Const 16))
+           (Const 4096 (* RING_BYTES *)))))))).
+
+(* amdvi_complete: 0 u, 1 done, 2 at, 3 finished *)
+Definition amdvi_complete_code : fundef := Fun 1 3
+  (Seq (Call (Some 1%nat) "machine_amdvi_done" [])
+  (Seq (Assign 2
+         (Bin W64 Add (Load "amdvi_unit" (Var 0) "commands" (Const 0))
+           (Bin W64 Shl (Bin W64 Shr (Load "amdvi_unit" (Var 0) "tail" (Const 0)) (Const 3)) (Const 3))))
+  (Seq (Call None "machine_write64"
+         [Var 2;
+           Bin W64 Or (Const 0x1000000000000001 (* AMDVI_WAIT *))
+             (Bin W64 Sub (Var 1) (Const 0xffffffff80000000 (* KERNEL_BASE *)))])
+  (Seq (Store "amdvi_waits" (Const 0) "" (Const 0)
+         (Bin W32 Add (Load "amdvi_waits" (Const 0) "" (Const 0)) (Const 1)))
+  (Seq (Assign 2
+         (Bin W64 Add (Load "amdvi_unit" (Var 0) "commands" (Const 0))
+           (Bin W64 Shl (Bin W64 Shr (Load "amdvi_unit" (Var 0) "tail" (Const 0)) (Const 3)) (Const 3))))
+  (Seq (Call None "machine_write64"
+         [Bin W64 Add (Var 2) (Const 8); Cast W64 (Load "amdvi_waits" (Const 0) "" (Const 0))])
+  (Seq (Store "amdvi_unit" (Var 0) "tail" (Const 0)
+         (Bin W64 Rem (Bin W64 Add (Load "amdvi_unit" (Var 0) "tail" (Const 0)) (Const 16))
+           (Const 4096 (* RING_BYTES *))))
+  (Seq (Call None "amdvi_write"
+         [Load "amdvi_unit" (Var 0) "base" (Const 0); Const 8200 (* AMDVI_COMMAND_TAIL *);
+           Load "amdvi_unit" (Var 0) "tail" (Const 0)])
+  (Seq (Call (Some 3%nat) "iommu_await" [Var 1; Not W32 (Const 0); Load "amdvi_waits" (Const 0) "" (Const 0)])
+       (Return (Var 3))))))))))).
+
+(* vtd_complete: 0 u, 1 first, 2 second, 3 done, 4 line, 5 finished *)
+Definition vtd_complete_code : fundef := Fun 3 3
+  (Seq (Call (Some 3%nat) "machine_vtd_done" [])
+  (Seq (Store "vtd_waits" (Const 0) "" (Const 0)
+         (Bin W32 Add (Load "vtd_waits" (Const 0) "" (Const 0)) (Const 1)))
+  (Seq (Assign 4
+         (Bin W64 Add (Load "vtd_unit" (Var 0) "queue" (Const 0))
+           (Bin W64 Shl (Cast W64 (Load "vtd_unit" (Var 0) "tail" (Const 0))) (Const 4))))
+  (Seq (Call None "machine_write64" [Bin W64 Add (Var 4) (Const 16); Var 2])
+  (Seq (Call None "machine_write64" [Bin W64 Add (Var 4) (Const 32); Var 2])
+  (Seq (Call None "machine_write64" [Var 4; Var 1])
+  (Seq (Call None "machine_write64" [Bin W64 Add (Var 4) (Const 8); Const 0])
+  (Seq (Call None "machine_write64" [Bin W64 Add (Var 4) (Const 24); Const 0])
+  (Seq (Call None "machine_write64" [Bin W64 Add (Var 4) (Const 40); Const 0])
+  (Seq (Call None "machine_write64"
+         [Bin W64 Add (Var 4) (Const 48);
+           Bin W64 Or (Const 37 (* VTD_WAIT *))
+             (Bin W64 Shl (Cast W64 (Load "vtd_waits" (Const 0) "" (Const 0))) (Const 32))])
+  (Seq (Call None "machine_write64"
+         [Bin W64 Add (Var 4) (Const 56); Bin W64 Sub (Var 3) (Const 0xffffffff80000000 (* KERNEL_BASE *))])
+  (Seq (Call None "iommu_flush_line" [Var 4])
+  (Seq (Store "vtd_unit" (Var 0) "tail" (Const 0)
+         (Bin W32 Rem
+           (Bin W32 Add (Load "vtd_unit" (Var 0) "tail" (Const 0)) (Const 4 (* VTD_LINE_REQUESTS *)))
+           (Const 256 (* VTD_QUEUE_ENTRIES *))))
+  (Seq (Call None "vtd_write64"
+         [Load "vtd_unit" (Var 0) "base" (Const 0); Const 136 (* VTD_QUEUE_TAIL *);
+           Bin W64 Shl (Cast W64 (Load "vtd_unit" (Var 0) "tail" (Const 0))) (Const 4)])
+  (Seq (Call (Some 5%nat) "iommu_await" [Var 3; Not W32 (Const 0); Load "vtd_waits" (Const 0) "" (Const 0)])
+       (Return (Var 5))))))))))))))))).
+
+(* arch_iommu_update: 0 u, 1 function, 2 domain, 3 finished, 4 is_amd, 5 status *)
+Definition arch_iommu_update_code : fundef := Fun 3 3
+  (Seq (Assign 3 (Const 0))
+  (Seq (Call (Some 4%nat) "platform_iommu_is_amd" [])
+  (Seq (If (Cmp Ne (Var 4) (Const 0))
+         (Seq (Call None "amdvi_command"
+                [Var 0; Bin W64 Or (Const 0x2000000000000000 (* AMDVI_FUNCTION *)) (Cast W64 (Var 1)); Const 0])
+         (Seq (Call None "amdvi_command"
+                [Var 0;
+                  Bin W64 Or (Const 0x3000000000000000 (* AMDVI_DOMAIN *))
+                    (Bin W64 Shl (Cast W64 (Var 2)) (Const 32));
+                  Const 0x7ffffffffffff003 (* AMDVI_EVERYTHING *)])
+         (Seq (Call (Some 3%nat) "amdvi_complete" [Var 0])
+         (Seq (If (Cmp Eq (Var 3) (Const 0)) (Call None "iommu_fatal" []) Skip)
+              (Return (Const 0))))))
+         Skip)
+  (Seq (If (Cmp Ne
+             (Bin W64 And (Load "vtd_unit" (Var 0) "capability" (Const 0))
+               (Const 16 (* VTD_CAPABILITY_FLUSH *)))
+             (Const 0))
+         (Seq (Call (Some 5%nat) "vtd_read32"
+                [Load "vtd_unit" (Var 0) "base" (Const 0); Const 28 (* VTD_STATUS *)])
+         (Seq (Call None "vtd_write32"
+                [Load "vtd_unit" (Var 0) "base" (Const 0); Const 24 (* VTD_COMMAND *);
+                  Bin W32 Or (Bin W32 And (Var 5) (Const 2533359615 (* VTD_STATUS_KEPT *)))
+                    (Const 134217728 (* VTD_FLUSH_BUFFER *))])
+         (Seq (Call (Some 3%nat) "iommu_await"
+                [Bin W64 Add
+                   (Bin W64 Add (Const 0xffff800000000000 (* DIRECT_MAP *))
+                     (Load "vtd_unit" (Var 0) "base" (Const 0)))
+                   (Const 28 (* VTD_STATUS *));
+                  Const 134217728 (* VTD_FLUSH_BUFFER *); Const 0])
+              (If (Cmp Eq (Var 3) (Const 0)) (Call None "iommu_fatal" []) Skip))))
+         Skip)
+  (Seq (Call (Some 3%nat) "vtd_complete"
+         [Var 0; Const 17 (* VTD_CONTEXTS *);
+           Bin W64 Or (Const 226 (* VTD_DOMAIN *)) (Bin W64 Shl (Cast W64 (Var 2)) (Const 16))])
+       (If (Cmp Eq (Var 3) (Const 0)) (Call None "iommu_fatal" []) Skip)))))).
+
+(* vtd_write_entry: 0 index, 1 low, 2 function, 3 at, 4 count, 5 i, 6 finished *)
+Definition vtd_write_entry_code : fundef := Fun 3 4
+  (Seq (Assign 3
+         (Bin W64 Add (Load "entries" (Const 0) "" (Const 0)) (Bin W64 Shl (Cast W64 (Var 0)) (Const 4))))
+  (Seq (Call None "machine_write64"
+         [Bin W64 Add (Var 3) (Const 8); Cast W64 (Bin W32 Or (Var 2) (Const 262144 (* VTD_ENTRY_FROM *)))])
+  (Seq (Call None "machine_write64" [Var 3; Bin W64 Or (Var 1) (Const 1 (* VTD_ENTRY_PRESENT *))])
+  (Seq (Call None "iommu_flush_line" [Var 3])
+  (Seq (Call (Some 4%nat) "platform_iommu_count" [])
+  (Seq (Assign 5 (Const 0))
+       (While (CAnd (Cmp Lt (Var 5) (Const 8 (* NUM_UNIT *))) (Cmp Lt (Var 5) (Var 4)))
+         (Seq (Call (Some 6%nat) "vtd_complete"
+                [Var 5; Const 4 (* VTD_INTERRUPTS *); Const 4 (* VTD_INTERRUPTS *)])
+         (Seq (If (Cmp Eq (Var 6) (Const 0)) (Call None "iommu_fatal" []) Skip)
+              (Assign 5 (Bin W32 Add (Var 5) (Const 1)))))))))))).
+
+(* vtd_target: 0 vector, 1 id *)
+Definition vtd_target_code : fundef := Fun 2 0
+  (Return (Bin W64 Or (Bin W64 Shl (Cast W64 (Var 0)) (Const 16)) (Bin W64 Shl (Cast W64 (Var 1)) (Const 40)))).
+
+(* iommu_message_address: 0 vector, 1 id, 2 function, 3 replaces, 4 is_amd, 5 index, 6 target *)
+Definition iommu_message_address_code : fundef := Fun 3 4
+  (Seq (Call (Some 3%nat) "iommu_replaces" [])
+  (Seq (If (Cmp Eq (Var 3) (Const 0))
+         (Return (Bin W64 Or (Const 4276092928) (Bin W64 Shl (Cast W64 (Var 1)) (Const 12)))) Skip)
+  (Seq (Call (Some 4%nat) "platform_iommu_is_amd" [])
+  (Seq (If (Cmp Ne (Var 4) (Const 0)) (Return (Const 0)) Skip)
+  (Seq (Assign 5 (Bin W32 Add (Const 128 (* VTD_FIRST_MESSAGE *)) (Var 0)))
+  (Seq (Call (Some 6%nat) "vtd_target" [Var 0; Var 1])
+  (Seq (Call None "vtd_write_entry" [Var 5; Var 6; Var 2])
+       (Return (Bin W64 Or (Const 4276092944 (* VTD_MESSAGE *)) (Bin W64 Shl (Cast W64 (Var 5)) (Const 5))))))))))).
+
+(* iommu_route: 0 vector, 1 id, 2 is_level, 3 replaces, 4 is_amd, 5 target, 6 function, 7 functions, 8 count, 9 f, 10 controller, 11 u, 12 finished *)
+Definition iommu_route_code : fundef := Fun 3 10
+  (Seq (Call (Some 3%nat) "iommu_replaces" [])
+  (Seq (If (Cmp Eq (Var 3) (Const 0)) (Return (Bin W32 Shl (Var 1) (Const 24))) Skip)
+  (Seq (Call (Some 4%nat) "platform_iommu_is_amd" [])
+  (Seq (If (Cmp Eq (Var 4) (Const 0))
+         (Seq (Call (Some 5%nat) "vtd_target" [Var 0; Var 1])
+         (Seq (Assign 5
+                (Bin W64 Or (Var 5) (Bin W64 Shl (Cast W64 (Var 2)) (Const 4 (* VTD_ENTRY_LEVEL_SHIFT *)))))
+         (Seq (Call (Some 6%nat) "platform_io_apic_function" [Const 0])
+         (Seq (Call None "vtd_write_entry" [Var 0; Var 5; Var 6])
+              (Return (Bin W32 Or (Bin W32 Shl (Var 0) (Const 17)) (Const 65536 (* VTD_CONTROLLER *))))))))
+         Skip)
+  (Seq (Call None "machine_write32"
+         [Bin W64 Add (Load "replacement" (Const 0) "" (Const 0)) (Bin W64 Shl (Cast W64 (Var 0)) (Const 2));
+           Bin W32 Or (Bin W32 Or (Const 1 (* AMDVI_REPLACE *)) (Bin W32 Shl (Var 1) (Const 8)))
+             (Bin W32 Shl (Var 0) (Const 16))])
+  (Seq (Call (Some 7%nat) "platform_io_apic_functions" [])
+  (Seq (Call (Some 8%nat) "platform_iommu_count" [])
+  (Seq (Assign 9 (Const 0))
+  (Seq (While (Cmp Lt (Var 9) (Var 7))
+         (Seq (Call (Some 10%nat) "platform_io_apic_function" [Var 9])
+         (Seq (Assign 11 (Const 0))
+         (Seq (While (CAnd (Cmp Lt (Var 11) (Const 8 (* NUM_UNIT *))) (Cmp Lt (Var 11) (Var 8)))
+                (Seq (Call None "amdvi_command"
+                       [Var 11;
+                         Bin W64 Or (Const 0x5000000000000000 (* AMDVI_INTERRUPTS *)) (Cast W64 (Var 10));
+                         Const 0])
+                (Seq (Call (Some 12%nat) "amdvi_complete" [Var 11])
+                (Seq (If (Cmp Eq (Var 12) (Const 0)) (Call None "iommu_fatal" []) Skip)
+                     (Assign 11 (Bin W32 Add (Var 11) (Const 1)))))))
+              (Assign 9 (Bin W32 Add (Var 9) (Const 1)))))))
+       (Return (Bin W32 Shl (Var 1) (Const 24)))))))))))).
 
 (** * [memory.c] *)
 
@@ -855,6 +1492,10 @@ Definition arch_frame_copy_piece_code : fundef := Fun 4 3
               (Assign 5 (Bin W32 Sub (Var 5) (Const 1)))))))
        (Call None "arch_frame_copy" [Var 0; Var 1; Var 4; Bin W32 Rem (Var 3) (Const 8 (* LINE_WORDS *))])))).
 
+(* guest_on_vmx: no locals *)
+Definition guest_on_vmx_code : fundef := Fun 0 0
+  (Return (Load "on_vmx" (Const 0) "" (Const 0))).
+
 (* arch_vm_supported: no locals *)
 Definition arch_vm_supported_code : fundef := Fun 0 0
   (Return (Load "supported" (Const 0) "" (Const 0))).
@@ -890,6 +1531,10 @@ Definition arch_nested_entry_code : fundef := Fun 2 1
 (* mitigations_chosen: no locals *)
 Definition mitigations_chosen_code : fundef := Fun 0 0
   (Return (Load "mitigations_at_exit" (Const 0) "" (Const 0))).
+
+(* mitigations_before_guest: no locals *)
+Definition mitigations_before_guest_code : fundef := Fun 0 0
+  (Return (Load "mitigations_verw" (Const 0) "" (Const 0))).
 
 (* mitigations_leave: 0 space, 1 cpu *)
 Definition mitigations_leave_code : fundef := Fun 0 2
@@ -938,6 +1583,10 @@ Definition platform_io_apic_code : fundef := Fun 0 0
 Definition platform_isa_line_code : fundef := Fun 1 0
   (Return (Load "platform" (Const 0) "isa_line" (Var 0))).
 
+(* platform_local_apic_low: no locals *)
+Definition platform_local_apic_low_code : fundef := Fun 0 0
+  (Return (Cast W32 (Load "platform" (Const 0) "local_apic" (Const 0)))).
+
 (* platform_iommu_is_amd: no locals *)
 Definition platform_iommu_is_amd_code : fundef := Fun 0 0
   (Seq (If (Cmp Eq (Load "platform" (Const 0) "iommu_kind" (Const 0)) (Const 2 (* IOMMU_AMD *)))
@@ -951,6 +1600,14 @@ Definition platform_iommu_count_code : fundef := Fun 0 0
 (* platform_io_apic_functions: no locals *)
 Definition platform_io_apic_functions_code : fundef := Fun 0 0
   (Return (Load "platform" (Const 0) "num_io_apic_function" (Const 0))).
+
+(* platform_io_apic_function: 0 number *)
+Definition platform_io_apic_function_code : fundef := Fun 1 0
+  (Return (Load "platform" (Const 0) "io_apic_function" (Var 0))).
+
+(* platform_pin_flags: 0 pin *)
+Definition platform_pin_flags_code : fundef := Fun 1 0
+  (Return (Load "platform" (Const 0) "pin_flags" (Var 0))).
 
 (* platform_pm1a_control: no locals *)
 Definition platform_pm1a_control_code : fundef := Fun 0 0
@@ -1170,6 +1827,13 @@ Definition arch_module_list : list (string * fundef) :=
    ("arch_vector_stubs", arch_vector_stubs_code);
    ("arch_nmi_entry", arch_nmi_entry_code);
    ("arch_ignore_entry", arch_ignore_entry_code);
+   ("halt", halt_code);
+   ("arch_fatal_entry", arch_fatal_entry_code);
+   ("arch_run_on_stack", arch_run_on_stack_code);
+   ("svm_enter", svm_enter_code);
+   ("vmx_enter", vmx_enter_code);
+   ("arch_vcpu_flush", arch_vcpu_flush_code);
+   ("apic_id_of", apic_id_of_code);
    ("apic_read", apic_read_code);
    ("apic_write", apic_write_code);
    ("apic_command", apic_command_code);
@@ -1180,8 +1844,10 @@ Definition arch_module_list : list (string * fundef) :=
    ("ioapic_write", ioapic_write_code);
    ("line_pin", line_pin_code);
    ("line_write_entry", line_write_entry_code);
+   ("arch_line_route", arch_line_route_code);
    ("arch_line_mask", arch_line_mask_code);
    ("arch_line_unmask", arch_line_unmask_code);
+   ("arch_message_route", arch_message_route_code);
    ("arch_message_address", arch_message_address_code);
    ("arch_message_data", arch_message_data_code);
    ("vtd_read32", vtd_read32_code);
@@ -1196,31 +1862,51 @@ Definition arch_module_list : list (string * fundef) :=
    ("arch_iommu_table", arch_iommu_table_code);
    ("arch_iommu_frame", arch_iommu_frame_code);
    ("arch_iommu_units", arch_iommu_units_code);
-   ("arch_iommu_fault_address", arch_iommu_fault_address_code);
    ("iommu_await", iommu_await_code);
-   ("flush_line", flush_line_code);
+   ("iommu_flush_line", iommu_flush_line_code);
    ("context_entry", context_entry_code);
    ("arch_iommu_attach", arch_iommu_attach_code);
    ("arch_iommu_detach", arch_iommu_detach_code);
    ("arch_iommu_publish", arch_iommu_publish_code);
    ("arch_iommu_write", arch_iommu_write_code);
+   ("arch_iommu_caches_absent", arch_iommu_caches_absent_code);
+   ("arch_iommu_refused", arch_iommu_refused_code);
+   ("arch_iommu_listen", arch_iommu_listen_code);
+   ("amdvi_fault", amdvi_fault_code);
+   ("vtd_record", vtd_record_code);
+   ("vtd_fault", vtd_fault_code);
+   ("arch_iommu_fault_address", arch_iommu_fault_address_code);
+   ("arch_iommu_fault", arch_iommu_fault_code);
+   ("amdvi_command", amdvi_command_code);
+   ("amdvi_complete", amdvi_complete_code);
+   ("vtd_complete", vtd_complete_code);
+   ("arch_iommu_update", arch_iommu_update_code);
+   ("vtd_write_entry", vtd_write_entry_code);
+   ("vtd_target", vtd_target_code);
+   ("iommu_message_address", iommu_message_address_code);
+   ("iommu_route", iommu_route_code);
    ("arch_frame_read", arch_frame_read_code);
    ("arch_frame_write", arch_frame_write_code);
    ("arch_kernel_map_entry", arch_kernel_map_entry_code);
    ("arch_frame_clear", arch_frame_clear_code);
    ("arch_frame_copy_piece", arch_frame_copy_piece_code);
+   ("guest_on_vmx", guest_on_vmx_code);
    ("arch_vm_supported", arch_vm_supported_code);
    ("arch_nested_frame", arch_nested_frame_code);
    ("arch_nested_table", arch_nested_table_code);
    ("arch_nested_entry", arch_nested_entry_code);
    ("mitigations_chosen", mitigations_chosen_code);
+   ("mitigations_before_guest", mitigations_before_guest_code);
    ("mitigations_leave", mitigations_leave_code);
    ("mitigations_forget_space", mitigations_forget_space_code);
    ("platform_io_apic", platform_io_apic_code);
    ("platform_isa_line", platform_isa_line_code);
+   ("platform_local_apic_low", platform_local_apic_low_code);
    ("platform_iommu_is_amd", platform_iommu_is_amd_code);
    ("platform_iommu_count", platform_iommu_count_code);
    ("platform_io_apic_functions", platform_io_apic_functions_code);
+   ("platform_io_apic_function", platform_io_apic_function_code);
+   ("platform_pin_flags", platform_pin_flags_code);
    ("platform_pm1a_control", platform_pm1a_control_code);
    ("platform_pm1b_control", platform_pm1b_control_code);
    ("platform_sleep_type_a", platform_sleep_type_a_code);

@@ -168,3 +168,14 @@ uint32_t vmx_enter(uint32_t vm, uint32_t launched)
     vmx_guest[vm].gpr[R15] = value;
     return refused;
 }
+
+/* The guest's translations are dropped at its next entry, on whichever CPU. */
+void arch_vcpu_flush(uint32_t vm)
+{
+    uint32_t on_vmx = guest_on_vmx();
+    if (on_vmx != 0u) {
+        vmx_guest[vm].flush = 1u;
+    } else {
+        svm_guest[vm].flush = 1u;
+    }
+}

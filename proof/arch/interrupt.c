@@ -27,6 +27,9 @@ static uint64_t registers; /* where the local controller's window is mapped */
 #define IOAPIC_REDIRECTION 0x10u /* two words a pin */
 #define ENTRY_MASKED 0x10000u
 #define ENTRY_LEVEL 0x8000u
+#define ENTRY_LEVEL_SHIFT 15u
+#define ENTRY_ACTIVE_LOW_SHIFT 13u
+#define NUM_ISA_LINE 16u
 
 struct message {
     uint64_t address;
@@ -36,6 +39,12 @@ struct message {
 static struct message message[NUM_IRQ_LINE];
 static uint32_t pins;
 static uint32_t entry_low[NUM_IRQ_LINE];
+static uint32_t line_apic_id[NUM_IRQ_LINE]; /* of the line's CPU */
+
+uint32_t apic_id_of(uint32_t cpu)
+{
+    return percpu_records[cpu].apic_id;
+}
 
 uint32_t apic_read(uint32_t reg)
 {
@@ -125,6 +134,27 @@ static void line_write_entry(uint32_t line)
     }
 }
 
+/* Masked; bit 0 of the flags: level triggered, bit 1: active low. The controller's two words, where it has the pin; lines of the first controller follow the firmware's overrides. */
+void arch_line_route(uint32_t line, uint32_t cpu, uint32_t flags)
+{
+    uint32_t entry = ENTRY_MASKED | (VECTOR_BASE + line);
+    uint32_t pin = line_pin(line);
+    if (pin < NUM_ISA_LINE) {
+        uint32_t more = platform_pin_flags(pin);
+        flags = flags | more;
+    }
+    uint32_t is_level = flags & 1u;
+    entry = entry | is_level << ENTRY_LEVEL_SHIFT | (flags >> 1 & 1u) << ENTRY_ACTIVE_LOW_SHIFT;
+    uint32_t id = percpu_records[cpu].apic_id;
+    entry_low[line] = entry;
+    line_apic_id[line] = id;
+    uint32_t target = iommu_route(VECTOR_BASE + line, id, is_level);
+    if (pin < pins) {
+        line_write_entry(line);
+        ioapic_write(IOAPIC_REDIRECTION + 2u * pin + 1u, target);
+    }
+}
+
 void arch_line_mask(uint32_t line)
 {
     entry_low[line] = entry_low[line] | ENTRY_MASKED;
@@ -143,6 +173,20 @@ void arch_line_unmask(uint32_t line)
     }
     entry_low[line] = entry_low[line] & ~ENTRY_MASKED;
     line_write_entry(line);
+}
+
+/* Where interrupts are remapped, the message has no data of its own. */
+void arch_message_route(uint32_t line, uint32_t function)
+{
+    uint32_t vector = VECTOR_BASE + line;
+    uint64_t address = iommu_message_address(vector, line_apic_id[line], function);
+    uint32_t replaces = iommu_replaces();
+    message[line].address = address;
+    if (replaces != 0u) {
+        message[line].data = 0u;
+    } else {
+        message[line].data = vector;
+    }
 }
 
 uint64_t arch_message_address(uint32_t line)

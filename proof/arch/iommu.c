@@ -25,14 +25,6 @@ static uint64_t context;  /* VT-d: address of the context tables, one for each b
 static uint32_t coherent; /* VT-d: 0, where a unit does not look into caches */
 static uint64_t table;    /* AMD-Vi: address of the device table; entries of four words */
 
-struct fault {
-    uint32_t function;
-    uint32_t write;
-    uint64_t address;
-};
-
-static struct fault last[1];
-
 uint32_t vtd_read32(uint64_t unit, uint32_t reg)
 {
     uint32_t value = machine_read32(DIRECT_MAP + unit + (uint64_t)reg);
@@ -139,11 +131,6 @@ uint32_t arch_iommu_units(void)
     return count;
 }
 
-uint64_t arch_iommu_fault_address(void)
-{
-    return last[0].address;
-}
-
 /* Waits until the bits of a word in a device's hands are these, a second at most. 1: they are. */
 uint32_t iommu_await(uint64_t word, uint32_t mask, uint32_t expected)
 {
@@ -162,7 +149,7 @@ uint32_t iommu_await(uint64_t word, uint32_t mask, uint32_t expected)
 }
 
 /* Writes a line back to memory, where units do not look into caches. */
-static void flush_line(uint64_t address)
+void iommu_flush_line(uint64_t address)
 {
     if (coherent == 0u) {
         machine_flush_line(address);
@@ -189,7 +176,7 @@ void arch_iommu_attach(uint32_t function, uint32_t domain, uint32_t root)
     uint64_t at = context_entry(function);
     machine_write64(at + 8ul, (uint64_t)domain << VTD_DOMAIN_SHIFT | (uint64_t)(levels - 2u));
     machine_write64(at, frame | VTD_PRESENT);
-    flush_line(at);
+    iommu_flush_line(at);
 }
 
 void arch_iommu_detach(uint32_t function)
@@ -202,7 +189,7 @@ void arch_iommu_detach(uint32_t function)
     uint64_t at = context_entry(function);
     machine_write64(at, 0ul);
     machine_write64(at + 8ul, 0ul);
-    flush_line(at);
+    iommu_flush_line(at);
 }
 
 void arch_iommu_publish(uint32_t frame, uint32_t part)
@@ -223,6 +210,6 @@ void arch_iommu_write(uint32_t frame, uint32_t word, uint64_t entry)
     arch_frame_write(frame, word, entry);
     uint32_t is_amd = platform_iommu_is_amd();
     if (is_amd == 0u) {
-        flush_line(DIRECT_MAP + ((uint64_t)frame << 12) + ((uint64_t)word << 3));
+        iommu_flush_line(DIRECT_MAP + ((uint64_t)frame << 12) + ((uint64_t)word << 3));
     }
 }

@@ -18,6 +18,7 @@ void machine_out16(uint32_t port, uint32_t value);
 void machine_out32(uint32_t port, uint32_t value);
 
 /* ---- registers and memory of devices: one access of this width at this address ---- */
+uint32_t machine_read16(uint64_t address);
 uint32_t machine_read32(uint64_t address);
 uint64_t machine_read64(uint64_t address);
 void machine_write32(uint64_t address, uint32_t value);
@@ -48,6 +49,8 @@ void machine_halt(void);
 uint64_t machine_kernel_map(void);        /* physical address of the kernel's root table */
 uint64_t machine_thread_start(void);      /* of arch_thread_start */
 uint64_t machine_record(uint32_t thread); /* of arch_threads[thread] */
+uint64_t machine_amdvi_done(void);        /* of the words in which units of IOMMUs say how far they are */
+uint64_t machine_vtd_done(void);
 
 /* ---- products of two numbers of 64 bits, of which 128 are taken: no action ---- */
 uint64_t machine_scale(uint64_t a, uint64_t b);      /* from bit 32 on, 64 bits */

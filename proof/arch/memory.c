@@ -2,6 +2,7 @@
 #include "abi.h"
 #include "arch.h"
 #include "machine.h"
+#include "parts.h"
 
 #define CLEAR_WORDS 16u
 #define LINE_WORDS 8u
@@ -60,6 +61,11 @@ void arch_frame_copy_piece(uint32_t to, uint32_t from, uint32_t first_word, uint
         at = at + LINE_WORDS;
     }
     arch_frame_copy(to, from, at, words % LINE_WORDS);
+}
+
+uint32_t guest_on_vmx(void)
+{
+    return on_vmx;
 }
 
 uint32_t arch_vm_supported(void)

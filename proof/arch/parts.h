@@ -19,6 +19,7 @@ void mitigations_forget_space(void);
 void mitigations_leave(void);
 uint32_t mitigations_chosen(void);
 uint32_t mitigations_before_guest(void);
+uint32_t guest_on_vmx(void);
 void svm_enter(uint64_t block, uint32_t vm, uint64_t host);
 uint32_t vmx_enter(uint32_t vm, uint32_t launched);
 void arch_syscall_entry(void);
@@ -52,16 +53,26 @@ void trap_end(void);
 /* ---- the machine as its tables describe it (platform.c) ---- */
 uint64_t platform_io_apic(void);
 uint32_t platform_isa_line(uint32_t line);
+uint32_t platform_local_apic_low(void);
 uint32_t platform_iommu_is_amd(void);
 uint32_t platform_iommu_count(void);
 uint32_t platform_io_apic_functions(void);
+uint32_t platform_io_apic_function(uint32_t number);
+uint32_t platform_pin_flags(uint32_t pin);
 uint32_t platform_pm1a_control(void);
 uint32_t platform_pm1b_control(void);
 uint32_t platform_sleep_type_a(void);
 uint32_t platform_sleep_type_b(void);
 
-/* ---- remapping of interrupts (iommu.c) ---- */
+/* ---- IOMMUs (iommu.c, iommu_units.c) ---- */
 uint32_t iommu_replaces(void);
 uint32_t iommu_await(uint64_t word, uint32_t mask, uint32_t expected);
+void iommu_flush_line(uint64_t address);
+uint64_t iommu_message_address(uint32_t vector, uint32_t id, uint32_t function);
+uint32_t iommu_route(uint32_t vector, uint32_t id, uint32_t is_level);
+void iommu_fatal(void); /* does not return */
+
+/* ---- of each CPU (interrupt.c) ---- */
+uint32_t apic_id_of(uint32_t cpu);
 
 #endif

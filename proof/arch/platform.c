@@ -42,6 +42,12 @@ uint32_t platform_isa_line(uint32_t line)
     return platform[0].isa_line[line];
 }
 
+/* The lower half of where the local controllers' window is. */
+uint32_t platform_local_apic_low(void)
+{
+    return (uint32_t)platform[0].local_apic;
+}
+
 /* 1 or 0. */
 uint32_t platform_iommu_is_amd(void)
 {
@@ -59,6 +65,16 @@ uint32_t platform_iommu_count(void)
 uint32_t platform_io_apic_functions(void)
 {
     return platform[0].num_io_apic_function;
+}
+
+uint32_t platform_io_apic_function(uint32_t number)
+{
+    return platform[0].io_apic_function[number];
+}
+
+uint32_t platform_pin_flags(uint32_t pin)
+{
+    return platform[0].pin_flags[pin];
 }
 
 uint32_t platform_pm1a_control(void)

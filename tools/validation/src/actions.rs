@@ -45,6 +45,8 @@ pub fn value(engine: &Engine<'_>, state: &State, function: &str, arguments: &[Te
         }
         ("machine_thread_start", []) => engine.image.only("arch_thread_start").map(number),
         ("machine_record", [thread]) => engine.record(*thread),
+        ("machine_amdvi_done", []) => engine.layout.address(engine.program, "amdvi_done").map(number),
+        ("machine_vtd_done", []) => engine.layout.address(engine.program, "vtd_done").map(number),
         ("machine_areas", []) => engine.layout.address(engine.program, "areas").map(number),
         ("machine_scale", [a, b]) => Some(extract(product(*a, *b), 32, 64)),
         ("machine_scale_rest", [a, b]) => Some(zero_extend(extract(product(*a, *b), 96, 32), 64)),

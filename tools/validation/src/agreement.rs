@@ -62,7 +62,8 @@ impl Engine<'_> {
             if !state.path.always(equal(given, meant), &mut self.solver)? {
                 return refuse(differs(&format!("argument {} of {function}", at + 1), given, meant));
             }
-            let required = meaning.map(|meaning| meaning.exists).or(self.is_host_block(state, function, at, *value));
+            let block = self.is_host_block(state, function, at, *value)?;
+            let required = meaning.map(|meaning| meaning.exists).or(block);
             if let Some(required) = required {
                 if !state.path.always(required, &mut self.solver)? {
                     return refuse(format!("argument {} of {function} may be another one than it requires", at + 1));

@@ -51,7 +51,11 @@ impl Engine<'_> {
             self.require(state, "what is written to the device", stored, value)?;
         }
         state.address = next;
-        Ok(Some(if written.is_some() { constant(0, 64) } else { held }))
+        Ok(Some(match written {
+            Some(_) => constant(0, 64),
+            None if width < 32 => zero_extend(held, 32),
+            None => held,
+        }))
     }
 }
 

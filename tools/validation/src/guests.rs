@@ -71,11 +71,20 @@ impl Engine<'_> {
     }
 
     /// That a parameter is what a function for guests requires; none if it requires nothing.
-    pub fn is_host_block(&self, state: &State, function: &str, parameter: usize, value: Term) -> Option<Term> {
-        ((function, parameter) == HOST_BLOCK).then(|| match self.host_block(state) {
-            Some(block) => equal(value, block),
-            None => constant(0, 1),
-        })
+    pub fn is_host_block(
+        &self,
+        state: &State,
+        function: &str,
+        parameter: usize,
+        value: Term,
+    ) -> Result<Option<Term>, Stop> {
+        if (function, parameter) != HOST_BLOCK {
+            return Ok(None);
+        }
+        match self.host_block(state) {
+            Some(block) => Ok(Some(equal(value, block))),
+            None => refuse("the host's blocks have no place"),
+        }
     }
 
     /// The physical address of this CPU's block of the host's state, which start-up has saved there.
@@ -96,7 +105,7 @@ impl Engine<'_> {
                 state.registers[ARGUMENTS[parameter]] = meaning.address;
                 state.path.assume(meaning.exists);
             }
-            if let Some(holds) = self.is_host_block(state, name, parameter, state.locals[parameter]) {
+            if let Some(holds) = self.is_host_block(state, name, parameter, state.locals[parameter])? {
                 state.path.assume(holds);
             }
         }

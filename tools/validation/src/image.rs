@@ -41,6 +41,8 @@ pub struct Image<'p> {
     functions: Vec<Range>,
     /// Functions and assembly routines by the address where they begin.
     entries: BTreeMap<u64, String>,
+    /// Further names of these, where the linker has folded functions of the same code.
+    aliases: BTreeMap<String, u64>,
     lifted: RefCell<HashMap<u64, Result<Rc<Instruction>, String>>>,
     clobbers: RefCell<HashMap<u64, Rc<BTreeSet<usize>>>>,
     headers: RefCell<HashMap<u64, Rc<HashSet<u64>>>>,
@@ -59,12 +61,15 @@ impl<'p> Image<'p> {
     pub fn new(program: &'p Loaded) -> Result<Image<'p>, String> {
         let lifter = Lifter::new(program).map_err(|error| error.to_string())?;
         let mut functions = Vec::new();
-        let mut entries = BTreeMap::new();
+        let mut entries: BTreeMap<u64, String> = BTreeMap::new();
+        let mut aliases = BTreeMap::new();
         for symbol in program.symbols() {
             if symbol.kind != SymbolKind::Function || program.code(symbol.address, 1).is_none() {
                 continue;
             }
-            entries.entry(symbol.address).or_insert_with(|| symbol.name.clone());
+            if *entries.entry(symbol.address).or_insert_with(|| symbol.name.clone()) != symbol.name {
+                aliases.insert(symbol.name.clone(), symbol.address);
+            }
             if symbol.size > 0 {
                 let (start, end) = (symbol.address, symbol.address.saturating_add(symbol.size));
                 functions.push(Range { start, end, name: symbol.name.clone() });
@@ -75,6 +80,7 @@ impl<'p> Image<'p> {
             lifter,
             functions,
             entries,
+            aliases,
             lifted: RefCell::default(),
             clobbers: RefCell::default(),
             headers: RefCell::default(),
@@ -120,7 +126,7 @@ impl<'p> Image<'p> {
 
     /// Whether a function or an assembly routine has this name.
     pub fn has(&self, name: &str) -> bool {
-        self.entries.values().any(|known| known == name)
+        self.aliases.contains_key(name) || self.entries.values().any(|known| known == name)
     }
 
     /// Whether exactly one function or routine has this name, and begins there.
@@ -130,9 +136,10 @@ impl<'p> Image<'p> {
 
     /// Where the only function or routine of this name begins.
     pub fn only(&self, name: &str) -> Option<u64> {
-        let mut named = self.entries.iter().filter(|(_, known)| *known == name);
-        let (first, _) = named.next()?;
-        named.next().is_none().then_some(*first)
+        let named = self.entries.iter().filter(|(_, known)| *known == name).map(|(address, _)| *address);
+        let mut all = named.chain(self.aliases.get(name).copied());
+        let first = all.next()?;
+        all.next().is_none().then_some(first)
     }
 
     pub fn entry(&self, address: u64) -> Option<&str> {
@@ -244,12 +251,16 @@ impl<'p> Image<'p> {
                 Flow::Return { .. } | Flow::Leave | Flow::Trap => true,
                 Flow::Jump { to: Target::Direct(to), .. } => to < range.start || to >= range.end,
                 Flow::Jump { to: Target::Indirect(_), .. } => true,
+                // The last instruction: a call of what does not come back.
+                Flow::Call { to: Target::Direct(to), when: None } if instruction.next() >= range.end => {
+                    to == range.start || self.returns(to)
+                }
                 _ => instruction.next() >= range.end,
             };
             if leaves {
                 return true;
             }
-            todo.extend(Image::successors(&instruction, range));
+            todo.extend(Image::successors(&instruction, range).into_iter().filter(|to| *to < range.end));
         }
         false
     }
@@ -325,7 +336,8 @@ impl<'p> Image<'p> {
             self.next_calls.borrow_mut().insert(address, found.clone());
             found
         });
-        known.is_none_or(|names| names.contains(function))
+        let name = self.only(function).and_then(|at| self.entry(at)).unwrap_or(function);
+        known.is_none_or(|names| names.contains(name))
     }
 
     fn liveness(&self, range: &Range) -> HashMap<u64, u32> {

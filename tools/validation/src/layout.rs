@@ -47,6 +47,9 @@ impl Layout {
                 // Two objects of one name and size, which the linker numbers.
                 "amdvi_unit" => found(image, "unit.lto_priv.0", size).map(Place::At),
                 "vtd_unit" => found(image, "unit.lto_priv.1", size).map(Place::At),
+                "amdvi_waits" => found(image, "waits.lto_priv.0", size).map(Place::At),
+                "vtd_waits" => found(image, "waits.lto_priv.1", size).map(Place::At),
+                "amdvi_done" | "vtd_done" => found(image, "done", size).map(Place::At),
                 name => found(image, name, size).map(Place::At),
             };
             let place = place.and_then(|place| match place {

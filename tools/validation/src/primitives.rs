@@ -26,7 +26,7 @@ type Written = &'static [(&'static str, &'static str)];
 
 /// What a primitive writes of what the terms know; none if others may write meanwhile, or it is no such primitive.
 pub fn writes(function: &str) -> Option<Written> {
-    const NOTHING: [&str; 11] = [
+    const NOTHING: [&str; 8] = [
         "arch_current_of",
         "arch_loaded_root_of",
         "arch_highest_bit",
@@ -35,20 +35,16 @@ pub fn writes(function: &str) -> Option<Written> {
         "arch_spin_hint",
         "arch_tlb_invalidate_page",
         "arch_frame_limit",
-        "arch_iommu_refused",
-        "arch_iommu_listen",
-        "arch_iommu_caches_absent",
     ];
     match function {
         _ if NOTHING.contains(&function) => Some(&[]),
         "arch_uctx_set" => Some(&[("arch_threads", "word")]),
-        "arch_frame_copy" | "arch_iommu_update" => Some(&[("frame", "word")]),
+        "arch_frame_copy" => Some(&[("frame", "word")]),
         "arch_vcpu_init"
         | "arch_vcpu_import_part"
         | "arch_vcpu_import"
         | "arch_vcpu_export"
-        | "arch_vcpu_report_part"
-        | "arch_vcpu_flush" => Some(&[("frame", "word")]),
+        | "arch_vcpu_report_part" => Some(&[("frame", "word")]),
         "arch_vcpu_load_part" => Some(&[
             ("frame", "word"),
             ("arch_threads", "fpu_fresh"),
@@ -58,9 +54,6 @@ pub fn writes(function: &str) -> Option<Written> {
             ("guest_cpu", ""),
         ]),
         "arch_page_map_load" => Some(&[("percpu", "root")]),
-        "arch_line_route" => Some(&[("entry_low", "")]),
-        "arch_message_route" => Some(&[("message", "address"), ("message", "data")]),
-        "arch_iommu_fault" => Some(&[("last", "function"), ("last", "write"), ("last", "address")]),
         _ => None,
     }
 }

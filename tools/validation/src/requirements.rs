@@ -7,10 +7,10 @@
 
 use crate::engine::Engine;
 use crate::state::{refuse, State, Stop};
-use crate::term::build::{and, less, not};
+use crate::term::build::{and, less, not, or};
 use crate::term::{constant, Term};
 
-/// A parameter, counted from 0, and its least and greatest value.
+/// A parameter, counted from 0, and its least and greatest value. A least value above the greatest: all between the two are none.
 #[derive(Debug, Clone, Copy)]
 pub struct Requirement {
     function: &'static str,
@@ -19,7 +19,7 @@ pub struct Requirement {
     most: u64,
 }
 
-const REQUIREMENTS: [Requirement; 10] = [
+const REQUIREMENTS: [Requirement; 11] = [
     // Kinds of pages: PAGEMAP_DEVICE is the last.
     Requirement { function: "pagemap_map", parameter: 4, least: 0, most: 2 },
     Requirement { function: "process_show_page", parameter: 4, least: 0, most: 2 },
@@ -36,6 +36,8 @@ const REQUIREMENTS: [Requirement; 10] = [
     Requirement { function: "process_build_leave", parameter: 1, least: 0, most: 1 },
     // The controller's version: start-up alone reads a register.
     Requirement { function: "ioapic_read", parameter: 0, least: 1, most: 1 },
+    // The CPU that starts the kernel, or none.
+    Requirement { function: "arch_iommu_listen", parameter: 0, least: 0xffff_ffff, most: 0 },
     // Digits: of a device's number, or of half an address.
     Requirement { function: "iommu_print_number", parameter: 1, least: 4, most: 8 },
 ];
@@ -52,11 +54,19 @@ fn of(function: &str) -> impl Iterator<Item = &'static Requirement> + '_ {
 impl Requirement {
     fn holds(&self, value: Term) -> Term {
         let number = |number: u64| constant(u128::from(number), value.width());
-        and(not(less(value, number(self.least))), not(less(number(self.most), value)))
+        let (low, high) = (not(less(value, number(self.least))), not(less(number(self.most), value)));
+        if self.least <= self.most {
+            and(low, high)
+        } else {
+            or(low, high)
+        }
     }
 
     fn text(&self) -> String {
-        format!("argument {} from {} to {}", self.parameter + 1, self.least, self.most)
+        match self.least <= self.most {
+            true => format!("argument {} from {} to {}", self.parameter + 1, self.least, self.most),
+            false => format!("argument {} at most {}, or at least {}", self.parameter + 1, self.most, self.least),
+        }
     }
 }
 

@@ -205,7 +205,7 @@ fn has_loop(stmt: &Stmt, program: &Program, depth: u32) -> bool {
 }
 
 /// Questions that a function may take more for each of its instructions.
-const PER_INSTRUCTION: u64 = 12;
+const PER_INSTRUCTION: u64 = 16;
 
 /// Instructions from which on a function's paths are fused at once.
 const LARGE: usize = 800;

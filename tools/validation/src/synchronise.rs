@@ -132,7 +132,7 @@ impl Engine<'_> {
                 }
                 let mut why = None;
                 if let Event::Call { name, target, back } = event {
-                    if name == function {
+                    if name == function || self.image.is_only(function, *target) {
                         let mut called = now.clone();
                         match self.called(&mut called, function, *target, arguments, *result, *back) {
                             // A call that does not come back: the machine does nothing behind it.

@@ -12,7 +12,7 @@ const RECORDS: &str = ".globl arch_threads\n.type arch_threads, @object\n.size a
 arch_threads: .skip 36864\n";
 
 /// A kernel whose layer does nothing, with `contract` for `function`, of which `code` is the machine code.
-fn run(test: &str, function: &str, contract: &str, code: &str, data: &str) -> Validation {
+pub fn run(test: &str, function: &str, contract: &str, code: &str, data: &str) -> Validation {
     let folder: PathBuf = std::env::temp_dir().join(format!("validation-arch-{test}-{}", std::process::id()));
     let (layer, arch) = (folder.join("kernel/layers/small"), folder.join("proof/arch"));
     std::fs::create_dir_all(&layer).unwrap();
@@ -52,7 +52,7 @@ fn assemble(folder: &Path, function: &str) {
         assert!(status.success(), "{program} {arguments:?}");
     };
     run("as", &["--64", "-o", "code.o", "code.s"]);
-    run("ld", &["-static", "-Ttext=0x400000", "-e", function, "-o", "image", "code.o"]);
+    run("ld", &["-static", "-Ttext=0xffffffff80400000", "-e", function, "-o", "image", "code.o"]);
 }
 
 fn result(found: Validation) -> FunctionResult {
@@ -60,7 +60,7 @@ fn result(found: Validation) -> FunctionResult {
 }
 
 /// The right body is validated, and none of the wrong ones.
-fn check(test: &str, function: &str, contract: &str, data: &str, right: &str, wrong: &[&str]) {
+pub fn check(test: &str, function: &str, contract: &str, data: &str, right: &str, wrong: &[&str]) {
     let code = |body: &str| crate::small::symbol(function, body);
     let good = result(run(test, function, contract, &code(right), data));
     assert!(good.validated, "{test}: {:?}", good.reasons);
@@ -220,7 +220,7 @@ struct arch_threads {
 static struct arch_threads arch_threads[144];
 ";
 
-fn check_routine(test: &str, function: &str, contract: &str, right: &str, wrong: &[String]) {
+pub fn check_routine(test: &str, function: &str, contract: &str, right: &str, wrong: &[String]) {
     let contract = format!("{THREADS}\n{contract}");
     // Of routines the symbols tell no size.
     let other = crate::small::symbol("trap", "ret");

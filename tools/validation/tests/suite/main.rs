@@ -4,6 +4,7 @@ mod arch;
 mod early;
 mod fused;
 mod guarded;
+mod guests;
 mod joins;
 mod outlive;
 mod ownership;
