@@ -6,13 +6,14 @@ use serde::{Deserialize, Serialize};
 use crate::contracts::ARCH;
 
 /// What is taken for granted where a function is said to be validated.
-pub const TRUSTED: [&str; 14] = [
+pub const TRUSTED: [&str; 15] = [
     "the lifter's semantics of instructions: two decoders must agree on each one, and tests compare forms with an emulator",
     "this checker, and the answers of the solvers that something cannot be: z3, and a second solver where the report says so",
     "the inlined forms of primitives of arch, and what those that are called change (tools/validation/src/primitives.rs); these do what arch.h says",
     "what start-up leaves of the clock's base and factor and of processors' numbers does not change afterwards",
     "the bodies of the functions of arch and start that are listed as trusted; that contracts of the others (proof/arch) ask of the machine what its manuals do",
     "entries from user mode find the CPU's record as start-up or the last switch has left it; a call comes back on the thread that made it",
+    "exits of guests find the host as start-up has saved it (host_block) and written it into the control structures; a guest changes nothing but frames, its control block and the lists of its registers",
     "callers that are not validated keep to the bounds of arguments within which functions are validated (each names its own)",
     "the C is never stuck: theorems show it of certified functions; of others that their indices, shifts and divisors are in range is assumed",
     "a CPU's stack, its per-CPU record, frames that the C names, the objects of the image, and registers and tables of devices share no bytes; the stack is deep enough (kernel/stack_depth.awk)",

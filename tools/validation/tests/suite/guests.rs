@@ -56,14 +56,14 @@ fn with(numbers: &[usize], line: impl Fn(usize) -> String) -> String {
     numbers.iter().map(|number| line(*number)).collect::<Vec<_>>().join("\n")
 }
 
-/// Takes each line of the body away in turn; of the many that move a register, every fourth.
+/// Takes each line of the body away in turn; of the many that move a register, every eighth.
 fn without_each_line(body: &str) -> Vec<String> {
     let lines: Vec<&str> = body.lines().collect();
     let without = |gone: usize| {
         let kept = lines.iter().enumerate().filter(|(at, _)| *at != gone).map(|(_, line)| *line);
         kept.collect::<Vec<_>>().join("\n")
     };
-    let is_tried = |at: &usize| at % 4 == 0 || !lines[*at].contains("[rdi+");
+    let is_tried = |at: &usize| at % 8 == 0 || !lines[*at].contains("[rdi+");
     (0..lines.len()).filter(is_tried).map(without).collect()
 }
 
