@@ -548,7 +548,8 @@ Definition arch_switch_code : fundef := Fun 1 2
   (Seq (Call (Some 2%nat) "machine_register" [Const 4 (* RSP *)])
   (Seq (Store "arch_threads" (Var 1) "kernel_rsp" (Const 0) (Var 2))
   (Seq (Call None "cpu_set_current" [Var 0])
-       (Call None "machine_continue" [Load "arch_threads" (Var 0) "kernel_rsp" (Const 0)]))))).
+  (Seq (Assign 2 (Load "arch_threads" (Var 0) "kernel_rsp" (Const 0)))
+       (Call None "machine_continue" [Var 2])))))).
 
 (* interrupt_from_user: 0 vector, 1 has_code, 2 t, 3 cs, 4 value *)
 Definition interrupt_from_user_code : fundef := Fun 2 3

@@ -173,7 +173,14 @@ void arch_switch(uint32_t to)
     uint64_t rsp = machine_register(RSP);
     arch_threads[from].kernel_rsp = rsp;
     cpu_set_current(to);
-    machine_continue(arch_threads[to].kernel_rsp);
+    rsp = arch_threads[to].kernel_rsp;
+#if DEBUG
+    uint32_t left = arch_fpu_left();
+    if (left != 1u) {
+        machine_undefined(); /* `to` could read the registers */
+    }
+#endif
+    machine_continue(rsp);
 }
 
 static void interrupt_from_user(uint32_t vector, uint32_t has_code)

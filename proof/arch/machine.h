@@ -109,7 +109,7 @@ void machine_call_on(uint64_t stack, uint64_t function);
 void machine_report(uint32_t vector, uint64_t rax, uint64_t rbx, uint64_t rcx, uint64_t rdx, uint64_t rsi, uint64_t rdi,
                     uint64_t rbp, uint64_t r8, uint64_t r9, uint64_t r10, uint64_t r11, uint64_t r12, uint64_t r13,
                     uint64_t r14, uint64_t r15);
-/* An instruction that is never executed. Does not return. */
+/* The undefined instruction: where none is ever reached, and where a check of debug builds fails. Does not return. */
 void machine_undefined(void);
 
 /* ---- entry into guests ---- */

@@ -64,6 +64,11 @@ uint32_t arch_fpu_left(void)
 
 void arch_fpu_unused(void)
 {
+#if DEBUG
+    if (percpu[0].fpu_left != 1u) {
+        machine_undefined(); /* another thread could read the registers */
+    }
+#endif
     percpu[0].fpu_left = 1u;
 }
 

@@ -196,13 +196,14 @@ pub fn built(kernel: &Path, build: &Build) -> Result<Vec<(String, Checked)>, Coq
 /// The name of the contracts, and of their folder below `proof/`.
 pub const ARCH: &str = "arch";
 
-/// The trees of the contracts of `arch`, which stand beside the kernel's folder; none if there are none.
-pub fn contracts(kernel: &Path) -> Result<Option<Checked>, CoqError> {
+/// The trees of the contracts of `arch`, which stand beside the kernel's folder; none if there are none. `debug`: with the checks
+/// that `arch` makes in debug builds.
+pub fn contracts(kernel: &Path, debug: bool) -> Result<Option<Checked>, CoqError> {
     let folder = kernel.join("../proof").join(ARCH);
     if !folder.is_dir() {
         return Ok(None);
     }
-    let defines = crate::defines("TICKET", false, false);
+    let defines = crate::defines("TICKET", debug, false);
     let include_dirs = vec![kernel.to_path_buf(), kernel.join("arch")];
     let checked = check(&layer_files(&folder)?, &Options { defines, include_dirs, ..Options::default() })?;
     if checked.faults.is_empty() {
@@ -229,7 +230,7 @@ pub fn files(kernel: &Path, layers: &[String]) -> Result<Vec<CoqFile>, CoqError>
         let programs: Vec<_> = trees.iter().map(|checked| (&checked.program.units[..], &checked.sources)).collect();
         let text = coq::shared_constants(&programs);
         files.insert(0, CoqFile { layer: "lang".to_string(), path: PathBuf::from("lang/Constants.v"), text });
-        if let Some(checked) = contracts(kernel)? {
+        if let Some(checked) = contracts(kernel, false)? {
             files.push(coq_file(ARCH, "arch/Code.v", &checked)?);
         }
     }

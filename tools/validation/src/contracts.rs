@@ -7,7 +7,7 @@ use std::path::Path;
 
 use c2coq::ast::Unit;
 pub use c2coq::certified::ARCH;
-use c2coq::certified::{contracts, CoqError};
+use c2coq::certified::{contracts, Build, CoqError};
 use c2coq::coq::fields;
 use c2coq::Checked;
 
@@ -15,8 +15,8 @@ use crate::program::{Program, ProgramError};
 
 impl Program {
     /// Adds the contracts of the kernel's `arch`, if there are any. Their functions are counted under a layer of that name.
-    pub fn contracts(&mut self, kernel: &Path) -> Result<(), ProgramError> {
-        let checked = match contracts(kernel) {
+    pub fn contracts(&mut self, kernel: &Path, build: &Build) -> Result<(), ProgramError> {
+        let checked = match contracts(kernel, build.debug) {
             Ok(Some(checked)) => checked,
             Ok(None) => return Ok(()),
             Err(CoqError::Subset(checked)) => return Err(ProgramError::Refused(faults(&checked))),
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn a_primitive_with_a_contract_is_not_described_by_hand() {
         let kernel = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel");
-        let program = Program::read(&kernel, &c2coq::certified::Build::BOOTED).unwrap();
+        let program = Program::read(&kernel, &Build::BOOTED).unwrap();
         let contracts: Vec<_> = program.functions.values().filter(|function| function.layer == ARCH).collect();
         assert!(contracts.len() > 80);
         for function in contracts {

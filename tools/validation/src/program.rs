@@ -150,7 +150,7 @@ impl Program {
                 program.definitions(layer, unit)?;
             }
         }
-        program.contracts(kernel)?;
+        program.contracts(kernel, build)?;
         program.certified = certified(&kernel.join("../proof/certified.toml"), build)?;
         Ok(program)
     }

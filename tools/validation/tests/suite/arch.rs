@@ -13,6 +13,10 @@ arch_threads: .skip 36864\n";
 
 /// A kernel whose layer does nothing, with `contract` for `function`, of which `code` is the machine code.
 pub fn run(test: &str, function: &str, contract: &str, code: &str, data: &str) -> Validation {
+    run_build(&Build::BOOTED, test, function, contract, code, data)
+}
+
+fn run_build(build: &Build, test: &str, function: &str, contract: &str, code: &str, data: &str) -> Validation {
     let folder: PathBuf = std::env::temp_dir().join(format!("validation-arch-{test}-{}", std::process::id()));
     let (layer, arch) = (folder.join("kernel/layers/small"), folder.join("proof/arch"));
     std::fs::create_dir_all(&layer).unwrap();
@@ -34,7 +38,7 @@ pub fn run(test: &str, function: &str, contract: &str, code: &str, data: &str) -
     let image = std::fs::read(folder.join("image")).unwrap();
     let options = Options {
         kernel: folder.join("kernel"),
-        build: Build::BOOTED,
+        build: *build,
         second: None,
         kept: None,
         functions: vec![function.to_string()],
@@ -343,6 +347,51 @@ ret";
     wrong.push(right.replace("[rcx+192], rsp", "[rcx+192], rbp"));
     wrong.push(right.replace("\nret", "\nxor ebp, ebp\nret"));
     check_routine("switch", "arch_switch", contract, right, &wrong);
+}
+
+/// What debug builds check is in the contract: there alone `ud2` is executed where the check fails, and nowhere else.
+#[test]
+fn a_check_of_debug_builds_stops_where_the_contract_says() {
+    let contract = "static uint32_t left;
+
+void unused(void)
+{
+#if DEBUG
+    if (left != 1u) {
+        machine_undefined();
+    }
+#endif
+    left = 1u;
+}
+";
+    let left = ".balign 4\n.type left, @object\n.size left, 4\nleft: .skip 4\n";
+    let debug = Build::named("ticket-debug").unwrap();
+    let validated = |test: &str, build: &Build, body: &str| {
+        let code = crate::small::symbol("unused", body);
+        let found = result(run_build(build, &format!("check-{test}"), "unused", contract, &code, left));
+        (found.validated, found.reasons)
+    };
+    let plain = "mov dword ptr [left], 1\n ret";
+    let right = "cmp dword ptr [left], 1\n jne 1f\n mov dword ptr [left], 1\n ret\n1: ud2";
+    assert_eq!(validated("right", &debug, right), (true, vec![]));
+    assert_eq!(validated("plain", &Build::BOOTED, plain), (true, vec![]));
+    // In a build that has no check, and in one whose check is gone.
+    assert!(!validated("release", &Build::BOOTED, right).0);
+    assert!(!validated("gone", &debug, plain).0);
+    let wrong = [
+        right.replace("jne", "je"),
+        right.replace("jne", "jb"),
+        right.replace("[left], 1\n jne", "[left], 2\n jne"),
+        right.replace("jne 1f", "jmp 1f"),
+        right.replace("ud2", "ret"),
+        // It goes on with what the contract does behind the check.
+        right.replace("ud2", "mov dword ptr [left], 1\n ret"),
+        // What it has done before it stops, the contract has not.
+        "mov eax, [left]\n mov dword ptr [left], 1\n cmp eax, 1\n jne 1f\n ret\n1: ud2".to_string(),
+    ];
+    for (number, body) in wrong.iter().enumerate() {
+        assert!(!validated(&number.to_string(), &debug, body).0, "validated: {body}");
+    }
 }
 
 /// What a function of no layer and without a contract does is trusted, by its name.
