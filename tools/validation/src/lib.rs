@@ -61,5 +61,7 @@ mod term;
 pub use c2coq::certified::Build;
 pub use paths::paths;
 pub use program::Program;
-pub use report::{schema, ArchShare, BinaryResult, FunctionResult, MutantCounts, Share, Validation, TRUSTED};
+pub use report::{
+    schema, ArchShare, BinaryResult, FunctionResult, ImageResult, MutantCounts, Share, Validation, TRUSTED,
+};
 pub use run::{validate, Error, Options, SecondSolver};

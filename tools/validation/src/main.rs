@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use validation::mutants;
 use validation::{
-    paths, validate, Build, FunctionResult, MutantCounts, Options, Program, SecondSolver, Validation, TRUSTED,
+    paths, validate, BinaryResult, Build, FunctionResult, MutantCounts, Options, Program, SecondSolver,
+    Validation, TRUSTED,
 };
 
 #[derive(Debug, Parser)]
@@ -16,9 +17,9 @@ struct Cli {
     /// The root of the source tree.
     #[arg(long, default_value = ".")]
     root: PathBuf,
-    /// The image; otherwise the kernel that boots.
+    /// The image, or several that are validated one after the other; otherwise the kernel that boots.
     #[arg(long)]
-    image: Option<PathBuf>,
+    image: Vec<PathBuf>,
     /// Which build of the kernel the image is, as `mcs-debug`; otherwise what the image's folder says, or the one that boots.
     #[arg(long)]
     build: Option<String>,
@@ -96,7 +97,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 fn image(cli: &Cli) -> PathBuf {
-    cli.image.clone().unwrap_or_else(|| cli.root.join("build/kernel/x86_64-ticket/ashlar.elf"))
+    cli.image.first().cloned().unwrap_or_else(|| cli.root.join("build/kernel/x86_64-ticket/ashlar.elf"))
 }
 
 /// What the executor refuses is a finding.
@@ -112,8 +113,69 @@ fn print_paths(cli: &Cli) -> Result<usize, String> {
 
 /// The number of findings.
 fn run(cli: &Cli) -> Result<usize, String> {
-    let path = image(cli);
-    let image = read(&path)?;
+    let paths = if cli.image.is_empty() { vec![image(cli)] } else { cli.image.clone() };
+    let several = paths.len() > 1;
+    if several && cli.build.is_some() {
+        return Err("--build says what one image is; of several images their folders do".to_string());
+    }
+    let (mut results, mut findings, mut copies) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for (path, functions) in paths.iter().zip(chosen(cli, &paths)?) {
+        let Some(functions) = functions else { continue };
+        if several {
+            eprintln!("{}:", path.display());
+        }
+        let (validation, counts, found) = run_image(cli, path, functions)?;
+        copies.extend(validation.functions.iter().map(|one| one.name.clone()));
+        findings.extend(found.into_iter().map(|one| if several { format!("{}: {one}", path.display()) } else { one }));
+        if cli.format == "json" {
+            results.push(validation.result(&path.display().to_string(), counts));
+        } else {
+            if several {
+                println!("{}:", path.display());
+            }
+            show(&validation, counts.as_ref());
+        }
+    }
+    for name in cli.functions.iter().filter(|name| !copies.contains(*name)) {
+        let none = if several { "no image has a copy of it" } else { "the image has no copy of it" };
+        findings.push(format!("{name}: {none}, or its symbols are gone"));
+    }
+    if cli.format == "json" {
+        println!("{}", serde_json::to_string(&BinaryResult::of(results)).map_err(|error| error.to_string())?);
+    } else {
+        println!("trusted:");
+        TRUSTED.iter().for_each(|one| println!("- {one}"));
+    }
+    findings.iter().for_each(|finding| eprintln!("{finding}"));
+    Ok(findings.len())
+}
+
+/// Those of the functions asked for that each image's terms have; none for an image that has none of them. Builds differ in
+/// their functions, so of several images one must have each.
+fn chosen(cli: &Cli, paths: &[PathBuf]) -> Result<Vec<Option<Vec<String>>>, String> {
+    if paths.len() == 1 || cli.functions.is_empty() {
+        return Ok(vec![Some(cli.functions.clone()); paths.len()]);
+    }
+    let mut all = Vec::new();
+    for path in paths {
+        let program = Program::read(&cli.root.join("kernel"), &build(cli, path)?).map_err(|error| error.to_string())?;
+        let known = cli.functions.iter().filter(|name| program.functions.contains_key(*name)).cloned();
+        all.push(Some(known.collect::<Vec<_>>()).filter(|known| !known.is_empty()));
+    }
+    let is_known = |name: &&String| all.iter().flatten().flatten().any(|known| known == *name);
+    match cli.functions.iter().find(|name| !is_known(name)) {
+        Some(unknown) => Err(validation::Error::Unknown(unknown.clone()).to_string()),
+        None => Ok(all),
+    }
+}
+
+/// Validates these functions of an image, all if there are none; with what mutants say, and the findings.
+fn run_image(
+    cli: &Cli,
+    path: &Path,
+    functions: Vec<String>,
+) -> Result<(Validation, Option<MutantCounts>, Vec<String>), String> {
+    let image = read(path)?;
     let kept = (!cli.anew).then(|| cli.root.join("build/validation"));
     if let Some(folder) = &kept {
         std::fs::create_dir_all(folder).map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
@@ -125,10 +187,10 @@ fn run(cli: &Cli) -> Result<usize, String> {
     });
     let options = Options {
         kernel: cli.root.join("kernel"),
-        build: build(cli, &path)?,
+        build: build(cli, path)?,
         kept,
         second,
-        functions: cli.functions.clone(),
+        functions,
         limit: cli.limit,
         threads: cli.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
     };
@@ -146,14 +208,7 @@ fn run(cli: &Cli) -> Result<usize, String> {
         None => None,
     };
     let findings = findings(cli, &list, &validation, counts.as_ref())?;
-    if cli.format == "json" {
-        let result = validation.result(&path.display().to_string(), counts);
-        println!("{}", serde_json::to_string(&result).map_err(|error| error.to_string())?);
-    } else {
-        show(&validation, counts.as_ref());
-    }
-    findings.iter().for_each(|finding| eprintln!("{finding}"));
-    Ok(findings.len())
+    Ok((validation, counts, findings))
 }
 
 /// Writes the list anew; of functions that were not asked for it says what it said.
@@ -213,9 +268,6 @@ fn findings(
             findings.push(format!("{}: not validated: {reason}", one.name));
         }
     }
-    for name in cli.functions.iter().filter(|name| validation.inlined.contains(name)) {
-        findings.push(format!("{name}: the image has no copy of it, or its symbols are gone"));
-    }
     if validation.functions.is_empty() && cli.functions.is_empty() {
         findings.push("the image has no function of the kernel: was it stripped?".to_string());
     }
@@ -237,8 +289,6 @@ fn show(validation: &Validation, mutants: Option<&MutantCounts>) {
     for (name, reason) in &validation.objects {
         println!("object {name} has no place: {reason}");
     }
-    println!("trusted:");
-    TRUSTED.iter().for_each(|one| println!("- {one}"));
     if !validation.arch.trusted.is_empty() {
         println!("trusted functions of arch and start: {}", validation.arch.trusted.join(", "));
     }

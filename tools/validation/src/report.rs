@@ -27,6 +27,21 @@ pub const TRUSTED: [&str; 15] = [
 /// `ashlar prove --binary`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct BinaryResult {
+    /// In the order in which they were validated.
+    pub images: Vec<ImageResult>,
+    /// What is taken for granted of all of them.
+    pub trusted: Vec<String>,
+}
+
+impl BinaryResult {
+    pub fn of(images: Vec<ImageResult>) -> BinaryResult {
+        BinaryResult { images, trusted: TRUSTED.iter().map(ToString::to_string).collect() }
+    }
+}
+
+/// An image of the kernel.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ImageResult {
     pub image: String,
     pub functions: Vec<FunctionResult>,
     /// Functions of the C of which the image has no copy of their own: they are validated where gcc has put them.
@@ -39,7 +54,6 @@ pub struct BinaryResult {
     pub arch: ArchShare,
     /// Mutants of the machine code, if they were asked for.
     pub mutants: Option<MutantCounts>,
-    pub trusted: Vec<String>,
     pub seconds: f64,
 }
 
@@ -144,10 +158,10 @@ pub fn family(name: &str) -> &str {
 }
 
 impl Validation {
-    pub fn result(&self, image: &str, mutants: Option<MutantCounts>) -> BinaryResult {
+    pub fn result(&self, image: &str, mutants: Option<MutantCounts>) -> ImageResult {
         let objects =
             self.objects.iter().map(|(name, reason)| MissingObject { name: name.clone(), reason: reason.clone() });
-        BinaryResult {
+        ImageResult {
             image: image.to_string(),
             functions: self.functions.clone(),
             inlined: self.inlined.clone(),
@@ -156,7 +170,6 @@ impl Validation {
             second_solver: self.second.clone(),
             arch: self.arch.clone(),
             mutants,
-            trusted: TRUSTED.iter().map(ToString::to_string).collect(),
             seconds: self.seconds,
         }
     }
