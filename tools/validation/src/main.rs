@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use validation::mutants;
 use validation::{
-    paths, validate, BinaryResult, Build, FunctionResult, MutantCounts, Options, Program, SecondSolver,
-    Validation, TRUSTED,
+    paths, validate, BinaryResult, Build, FunctionResult, MutantCounts, Options, Program, SecondSolver, Validation,
+    TRUSTED,
 };
 
 #[derive(Debug, Parser)]
