@@ -84,9 +84,7 @@ while read -r fault; do
     fi
 done <<'END'
 s/Le => a <=? b/Le => a <? b/
-s/Sub => Some (wrap w (a - b))/Sub => Some (a - b)/
 s/(KStmt a :: KStmt b :: k)/(KStmt b :: KStmt a :: k)/
-s/| Some false => Some false/| Some false => test b r m/
 END
 "$folder/same/compare" <"$paths"
 echo "$number planted faults are seen"
