@@ -98,11 +98,11 @@ impl Engine<'_> {
     /// Parameters that are passed as addresses, and what of the arguments holds, at the entry of the function that is validated.
     pub fn enter_with_addresses(&self, state: &mut State) -> Result<(), Stop> {
         let name = &self.function.name;
-        for parameter in 0..self.function.parameters {
+        for (parameter, register) in ARGUMENTS.into_iter().enumerate().take(self.function.parameters) {
             let number = fresh("number", state.locals[parameter].width());
             if let Some(meaning) = self.passed(name, parameter, number)? {
                 state.locals[parameter] = number;
-                state.registers[ARGUMENTS[parameter]] = meaning.address;
+                state.registers[register] = meaning.address;
                 state.path.assume(meaning.exists);
             }
             if let Some(holds) = self.is_host_block(state, name, parameter, state.locals[parameter])? {
