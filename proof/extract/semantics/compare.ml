@@ -13,13 +13,19 @@ let from_solver, to_solver = Unix.open_process "z3 -in -smt2"
 (* Another one, which keeps the declarations of memory: quick where a question is short. *)
 let from_quick, to_quick = Unix.open_process "z3 -in -smt2"
 
+(* What a solver has said. Any other line is an error of it, behind which answers would be taken for those of other questions. *)
+let answer_of from =
+  match input_line from with
+  | ("sat" | "unsat" | "unknown") as answer -> answer
+  | other -> failwith ("z3: " ^ other)
+
 let declare_memory known =
   Printf.fprintf to_quick "(declare-const %s (Array (_ BitVec 32) (_ BitVec %d)))\n" known.array known.bits
 
 let cannot_be_quickly text =
   Printf.fprintf to_quick "(push)\n%s(check-sat)\n(pop)\n" text;
   flush to_quick;
-  input_line from_quick = "unsat"
+  answer_of from_quick = "unsat"
 
 (* Arrays of memory that a text names. *)
 let arrays text =
@@ -47,9 +53,7 @@ let ask text =
   output_string to_solver text;
   output_string to_solver "(check-sat)\n";
   flush to_solver;
-  match input_line from_solver with
-  | ("sat" | "unsat" | "unknown") as answer -> answer
-  | other -> failwith ("z3: " ^ other)
+  answer_of from_solver
 
 (* ---- the input ---- *)
 
@@ -113,8 +117,10 @@ let check words =
 
 (* Characters of a short question. *)
 let short = 4_000
-let enough = 20_000
+
+(* States of a function from which on the solver is asked whether they can be, and how many may be left then. *)
 let many = 400
+let most = 20_000
 
 exception Too_many
 
@@ -147,7 +153,7 @@ let all_paths beginning check =
   let run keep = paths size found keep 100_000 (begin0 check.code) in
   let asked = ref [] in
   let may_be state =
-    counted enough;
+    counted most;
     (* What only goes on has nothing new to ask. *)
     if state.held == !asked then true
     else begin
@@ -159,7 +165,7 @@ let all_paths beginning check =
     try run (fun _ -> counted many; true)
     with Too_many ->
       count := 0;
-      run may_be
+      (try run may_be with Too_many -> failwith ("too many paths: " ^ check.name))
   in
   match all with Some all -> all | None -> failwith "a function without an end"
 
