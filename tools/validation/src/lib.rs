@@ -23,6 +23,7 @@ mod device;
 mod early;
 mod effects;
 mod engine;
+mod equivalent;
 mod evaluate;
 mod fuse;
 mod guests;

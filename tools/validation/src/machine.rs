@@ -333,65 +333,27 @@ impl Engine<'_> {
     }
 
     fn operation(&mut self, state: &mut State, operation: il::Binary, a: Term, b: Term) -> Result<Term, Stop> {
-        use il::Binary as B;
+        if let Some(value) = arithmetic(operation, a, b) {
+            return Ok(value);
+        }
+        let kind = match operation {
+            il::Binary::Divide => Binary::Divide,
+            il::Binary::Remainder => Binary::Remainder,
+            _ => return refuse("a signed division"),
+        };
+        // The processor traps on 0, and where the quotient is wider than its register.
         let width = a.width();
-        let truth = |holds: Term| zero_extend(holds, 8);
-        let top = |value: Term| extract(value, width - 1, 1);
-        Ok(match operation {
-            B::Add => add(a, b),
-            B::Subtract => sub(a, b),
-            B::Multiply => binary(Binary::Multiply, a, b),
-            B::And => and(a, b),
-            B::Or => crate::term::build::or(a, b),
-            B::Xor => binary(Binary::Xor, a, b),
-            B::Equal => truth(equal(a, b)),
-            B::NotEqual => truth(not(equal(a, b))),
-            B::Less => truth(less(a, b)),
-            B::LessEqual => truth(not(less(b, a))),
-            B::LessSigned => truth(less_signed(a, b)),
-            B::LessEqualSigned => truth(not(less_signed(b, a))),
-            B::Carry => truth(less(add(a, b), a)),
-            B::CarrySigned => {
-                let sum = add(a, b);
-                let (x, y) = (binary(Binary::Xor, a, sum), binary(Binary::Xor, b, sum));
-                truth(top(and(x, y)))
-            }
-            B::BorrowSigned => {
-                let (x, y) = (binary(Binary::Xor, a, b), binary(Binary::Xor, a, sub(a, b)));
-                truth(top(and(x, y)))
-            }
-            B::ShiftLeft | B::ShiftRight | B::ShiftRightSigned => {
-                let kind = match operation {
-                    B::ShiftLeft => Binary::ShiftLeft,
-                    B::ShiftRight => Binary::ShiftRight,
-                    _ => Binary::ShiftRightSigned,
-                };
-                if b.width() > width {
-                    let small = less(b, constant(u128::from(width), b.width()));
-                    let by = extract(b, 0, width);
-                    let far = constant(mask(width), width);
-                    binary(kind, a, select(small, by, far))
-                } else {
-                    binary(kind, a, zero_extend(b, width))
-                }
-            }
-            B::Divide | B::Remainder => {
-                // The processor traps on 0, and where the quotient is wider than its register.
-                let half = width / 2;
-                let fits = less(extract(a, half, half), extract(b, 0, half));
-                let narrow = equal(extract(b, half, half), constant(0, half));
-                if !state.path.always(and(fits, narrow), &mut self.solver)? {
-                    return refuse("a division that may trap");
-                }
-                let kind = if operation == B::Divide { Binary::Divide } else { Binary::Remainder };
-                if extract(a, half, half).value() == Some(0) {
-                    let (a, b) = (extract(a, 0, half), extract(b, 0, half));
-                    zero_extend(binary(kind, a, b), width)
-                } else {
-                    binary(kind, a, b)
-                }
-            }
-            B::DivideSigned | B::RemainderSigned => return refuse("a signed division"),
+        let half = width / 2;
+        let fits = less(extract(a, half, half), extract(b, 0, half));
+        let narrow = equal(extract(b, half, half), constant(0, half));
+        if !state.path.always(and(fits, narrow), &mut self.solver)? {
+            return refuse("a division that may trap");
+        }
+        Ok(if extract(a, half, half).value() == Some(0) {
+            let (a, b) = (extract(a, 0, half), extract(b, 0, half));
+            zero_extend(binary(kind, a, b), width)
+        } else {
+            binary(kind, a, b)
         })
     }
 
@@ -403,7 +365,7 @@ impl Engine<'_> {
 }
 
 /// Whether an instruction names a vector register: no code of the layers does.
-fn uses_vector(text: &str) -> bool {
+pub fn uses_vector(text: &str) -> bool {
     text.contains("mm") && text.split([' ', ',']).any(|word| word.trim_start_matches('x').starts_with("mm"))
 }
 
@@ -415,7 +377,55 @@ fn fit_to(value: Term, width: u32) -> Term {
     }
 }
 
-fn unary(operation: Unary, a: Term, width: u32) -> Result<Term, Stop> {
+/// The value of an operation, if that is no division.
+pub fn arithmetic(operation: il::Binary, a: Term, b: Term) -> Option<Term> {
+    use il::Binary as B;
+    let width = a.width();
+    let truth = |holds: Term| zero_extend(holds, 8);
+    let top = |value: Term| extract(value, width - 1, 1);
+    Some(match operation {
+        B::Add => add(a, b),
+        B::Subtract => sub(a, b),
+        B::Multiply => binary(Binary::Multiply, a, b),
+        B::And => and(a, b),
+        B::Or => crate::term::build::or(a, b),
+        B::Xor => binary(Binary::Xor, a, b),
+        B::Equal => truth(equal(a, b)),
+        B::NotEqual => truth(not(equal(a, b))),
+        B::Less => truth(less(a, b)),
+        B::LessEqual => truth(not(less(b, a))),
+        B::LessSigned => truth(less_signed(a, b)),
+        B::LessEqualSigned => truth(not(less_signed(b, a))),
+        B::Carry => truth(less(add(a, b), a)),
+        B::CarrySigned => {
+            let sum = add(a, b);
+            let (x, y) = (binary(Binary::Xor, a, sum), binary(Binary::Xor, b, sum));
+            truth(top(and(x, y)))
+        }
+        B::BorrowSigned => {
+            let (x, y) = (binary(Binary::Xor, a, b), binary(Binary::Xor, a, sub(a, b)));
+            truth(top(and(x, y)))
+        }
+        B::ShiftLeft | B::ShiftRight | B::ShiftRightSigned => {
+            let kind = match operation {
+                B::ShiftLeft => Binary::ShiftLeft,
+                B::ShiftRight => Binary::ShiftRight,
+                _ => Binary::ShiftRightSigned,
+            };
+            if b.width() > width {
+                let small = less(b, constant(u128::from(width), b.width()));
+                let by = extract(b, 0, width);
+                let far = constant(mask(width), width);
+                binary(kind, a, select(small, by, far))
+            } else {
+                binary(kind, a, zero_extend(b, width))
+            }
+        }
+        B::Divide | B::Remainder | B::DivideSigned | B::RemainderSigned => return None,
+    })
+}
+
+pub fn unary(operation: Unary, a: Term, width: u32) -> Result<Term, Stop> {
     let zero = constant(0, a.width());
     Ok(match operation {
         Unary::Not => not(a),

@@ -244,13 +244,14 @@ fn mutate(
     let validated: Vec<String> =
         validation.functions.iter().filter(|one| one.validated).map(|one| one.name.clone()).collect();
     let failed = |error: validation::Error| error.to_string();
-    let sample = mutants::sample(image, &validated, count, cli.seed).map_err(failed)?;
+    let (sample, equivalent) = mutants::sample(image, &validated, count, cli.seed).map_err(failed)?;
     let total = sample.len();
     let step = |mutant: &mutants::Mutant, survives: bool, at: usize| {
         let verdict = if survives { "survived" } else { "refused" };
         eprintln!("[{}/{total}] {}: {}: {verdict}", at + 1, mutant.function, mutant.change);
     };
-    mutants::campaign(image, &sample, options, &step).map_err(failed)
+    let counts = mutants::campaign(image, &sample, options, &step).map_err(failed)?;
+    Ok(MutantCounts { equivalent, ..counts })
 }
 
 /// Functions that were asked for, or that the list names, and that are not validated; mutants that survived.
@@ -294,6 +295,7 @@ fn show(validation: &Validation, mutants: Option<&MutantCounts>) {
     }
     validation.summary().iter().for_each(|line| println!("{line}"));
     if let Some(counts) = mutants {
-        println!("mutants: {} refused, {} survived", counts.refused, counts.survived.len());
+        let (refused, survived, equivalent) = (counts.refused, counts.survived.len(), counts.equivalent);
+        println!("mutants: {refused} refused, {survived} survived; {equivalent} not tried, as the code does the same with them");
     }
 }

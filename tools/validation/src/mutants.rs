@@ -3,14 +3,16 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
-use wcet_binary::lift::il::{Binary, Expression, Instruction, Op, Operand, Value};
+use wcet_binary::lift::il::Kind;
 
+use crate::equivalent::is_equivalent;
 use crate::image::Image;
 use crate::layout::Layout;
 use crate::program::Program;
 use crate::random::Random;
 use crate::report::MutantCounts;
 use crate::run::{parsed, validate_one, Error, Options};
+use crate::solver::Solver;
 
 /// A change of the image's bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,32 +75,29 @@ fn changes(bytes: &[u8], mnemonic: &str, random: &mut Random) -> Vec<(Vec<u8>, &
     out
 }
 
-/// What the instruction does, with what is known of constants computed: the upper bits of a shift's distance are gone.
-fn effect(instruction: &Instruction) -> Vec<Op> {
-    let folded = |op: &Op| match op {
-        Op::Set { to, from: Expression::Binary(Binary::And, a, b) } => match (a.operand, b.operand) {
-            (Operand::Constant(x), Operand::Constant(y)) => {
-                Op::Set { to: *to, from: Expression::Copy(Value { operand: Operand::Constant(x & y), ..*a }) }
-            }
-            _ => *op,
-        },
-        _ => *op,
+/// Whether two images that differ in the instruction at this address do the same: it is spelled in another way, or nothing
+/// looks at what has changed.
+pub fn do_the_same(before: &[u8], now: &[u8], address: u64) -> Result<bool, Error> {
+    let loaded = parsed(before)?;
+    let before = Image::new(&loaded).map_err(Error::Image)?;
+    is_same(&before, now, address, &mut Solver::new())
+}
+
+fn is_same(before: &Image<'_>, now: &[u8], address: u64, solver: &mut Solver) -> Result<bool, Error> {
+    let loaded = parsed(now)?;
+    let now = Image::new(&loaded).map_err(Error::Image)?;
+    let (Ok(one), Ok(other)) = (before.instruction(address), now.instruction(address)) else { return Ok(false) };
+    let is_spelling = if one.kind == Kind::Ordinary && other.kind == Kind::Ordinary {
+        one.bytes.len() == other.bytes.len() && one.flow == other.flow && one.ops == other.ops
+    } else {
+        before.text(&one) == now.text(&other)
     };
-    instruction.ops.iter().map(folded).collect()
+    Ok(is_spelling || is_equivalent(before, &now, address, solver))
 }
 
-/// Whether a mutant only spells its instruction in another way.
-fn is_same(image: &[u8], mutant: &Mutant, before: &Instruction) -> bool {
-    let Some(loaded) = changed(image, mutant).and_then(|bytes| parsed(&bytes).ok()) else { return false };
-    let Ok(listing) = Image::new(&loaded) else { return false };
-    listing.instruction(mutant.address).is_ok_and(|now| {
-        now.bytes.len() == before.bytes.len() && now.flow == before.flow && effect(&now) == effect(before)
-    })
-}
-
-/// So many mutants of the functions, as many of each as it has and the number allows, and none that only spells an instruction
-/// in another way.
-pub fn sample(image: &[u8], functions: &[String], count: usize, seed: u64) -> Result<Vec<Mutant>, Error> {
+/// So many mutants of the functions, as many of each as it has and the number allows, and none that does the same; with how
+/// many were left out for that.
+pub fn sample(image: &[u8], functions: &[String], count: usize, seed: u64) -> Result<(Vec<Mutant>, usize), Error> {
     let loaded = parsed(image)?;
     let listing = Image::new(&loaded).map_err(Error::Image)?;
     let mut random = Random(seed);
@@ -112,27 +111,32 @@ pub fn sample(image: &[u8], functions: &[String], count: usize, seed: u64) -> Re
             }
             for (bytes, change) in changes(&instruction.bytes, &instruction.mnemonic, &mut random) {
                 let change = format!("{}: {change}", listing.text(&instruction));
-                let mutant = Mutant { function: name.clone(), address: instruction.address, bytes, change };
-                mine.push((mutant, instruction.clone()));
+                mine.push(Mutant { function: name.clone(), address: instruction.address, bytes, change });
             }
         }
         for at in (1..mine.len()).rev() {
             mine.swap(at, random.below(at + 1));
         }
-        all.push(mine.into_iter().filter(|(mutant, before)| !is_same(image, mutant, before)));
+        all.push(mine.into_iter());
     }
     // One of each function, then another one of each.
-    let mut out = Vec::new();
+    let (mut out, mut solver, mut same) = (Vec::new(), Solver::new(), 0);
     while out.len() < count && !all.is_empty() {
         all.retain_mut(|mine| {
-            mine.next().is_some_and(|(mutant, _)| {
-                out.push(mutant);
-                true
-            })
+            if out.len() == count {
+                return true;
+            }
+            let next = mine.find(|mutant| {
+                let now = changed(image, mutant).unwrap_or_default();
+                let does_same = is_same(&listing, &now, mutant.address, &mut solver).unwrap_or(false);
+                same += usize::from(does_same);
+                !does_same
+            });
+            out.extend(next.clone());
+            next.is_some()
         });
     }
-    out.truncate(count);
-    Ok(out)
+    Ok((out, same))
 }
 
 /// Validates each mutant's function, several side by side; one that is validated has survived. `done` hears of each, with how

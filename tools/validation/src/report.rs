@@ -68,6 +68,8 @@ pub struct MutantCounts {
     pub refused: usize,
     /// Each with what was changed, and where.
     pub survived: Vec<String>,
+    /// Changes that were drawn and not tried: with them the code does the same, as the lifter and z3 say of their block.
+    pub equivalent: usize,
 }
 
 /// A function of the image.

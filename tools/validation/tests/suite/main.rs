@@ -6,6 +6,7 @@ mod fused;
 mod guarded;
 mod guests;
 mod joins;
+mod mutants;
 mod outlive;
 mod ownership;
 mod small;
