@@ -20,6 +20,7 @@ Definition theorems := (
   @NonVacuous.workers_run_forever,
   @NonVacuous.workers_run_forever_on_shared_memory,
   @NonVacuous.workers_call_functions,
+  @NonVacuous.scheduler_premises_met,
   @Scheduler.scheduler_never_wrong,
   @Scheduler.highest_priority_runs,
   @Scheduler.scheduler_calls_return,

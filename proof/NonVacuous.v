@@ -4,9 +4,10 @@
     First, for anything that satisfies [Main]'s premises: if the clients never fall silent, there is an infinite execution
     of the kernel with its locks' code in which every CPU is served again and again, on a scheduler as fair as the locks
     need. Then one system that satisfies all premises: up to 16 CPUs, 1,000 frames, and on each CPU a program that makes
-    containers, allocates, shares and frees frames, and uses its ready queues forever. *)
+    containers, allocates, shares and frees frames, and uses its ready queues forever. At last the same for [Scheduler]. *)
 From Ashlar Require Import Main witness.Memory witness.Client witness.Run calculus.linking.LinkInfinite layers.spinlock.RoundRobin.
 From Ashlar Require Import layers.spinlock.Proof machine.KernelChain machine.SharedForever.
+From Ashlar Require witness.SchedulerRuns.
 
 Section forever.
   (** What [Main] assumes. *)
@@ -229,3 +230,11 @@ Theorem workers_call_functions : functions_not_called =
   ["pagemap_create"; "pagemap_missing"; "pagemap_prepare"; "pagemap_map"; "pagemap_unmap"; "pagemap_walk"; "pagemap_frame";
    "pagemap_pin"; "pagemap_root_of"; "pagemap_destroy_step"; "pagemap_load"; "pagemap_load_kernel"]%string.
 Proof. vm_compute. reflexivity. Qed.
+
+(** * The scheduler's theorems
+
+    What [Scheduler] assumes can be met at once too. On each of 16 CPUs its idle thread and eight others serve the timer's interrupt and the
+    periods that it returns, let the scheduler decide, show their numbers, yield, and block; below them is a counter that runs on with each event,
+    and a clock made of it. The idle threads begin, on CPUs as start-up should leave them. *)
+Theorem scheduler_premises_met : never_wrong 144 SchedulerRuns.workers_layer SchedulerRuns.workers_agent SchedulerRuns.threads_at_start.
+Proof. exact SchedulerRuns.workers_never_wrong. Qed.

@@ -49,9 +49,9 @@ Section scheduler.
   Local Lemma thread_bound c t : thread_of c t -> 0 <= t < NUM_THREAD.
   Proof using threads. clear cpus. intros (n & -> & _ & Hn). lia. Qed.
 
-  (** The client. Where [blocks] says so, its thread is marked as blocked, and calls [sched_block] next. [due]: an event that the timer's interrupt
-      has returned, and that the thread has not served. *)
-  Context (blocks : cstate C -> bool) (due : cstate C -> option Z).
+  (** The client. [of_thread t u]: thread [t] may come into state [u]. Where [blocks] says so, the thread is marked as blocked, and calls
+      [sched_block] next. [due]: an event that the timer's interrupt has returned, and that the thread has not served. *)
+  Context (of_thread : nat -> cstate C -> Prop) (blocks : cstate C -> bool) (due : cstate C -> option Z).
   Inductive call_may : nat -> cstate C -> string -> list Z -> Prop :=
   | may_decide t u f : blocks u = false -> f ∈ ["sched_yield"; "sched_decide"]%string ->
       (forall v, blocks (creturn C u v) = false /\ due (creturn C u v) = None) -> call_may t u f []
@@ -62,9 +62,10 @@ Section scheduler.
   | may_prepare t u : blocks u = false -> NUM_CPU <= Z.of_nat t -> (forall v, blocks (creturn C u v) = true) -> call_may t u "sched_prepare_block" [Z.of_nat t]
   | may_block_now t u : blocks u = true -> (forall v, blocks (creturn C u v) = false /\ due (creturn C u v) = None) -> call_may t u "sched_block" [].
   Definition as_before (u u' : cstate C) : Prop := blocks u' = blocks u /\ due u' = due u.
-  Context (client_calls : forall t u, (t < nthread)%nat -> match cnext C (home t) u with
-    | CDone => True | CTau u' => as_before u u' | CCall f args => call_may t u f args | COut v => as_before u (creturn C u 0) end).
-  Definition can (t : nat) (u : cstate C) (Y : cpu_state) : Prop :=
+  Context (client_calls : forall t u, (t < nthread)%nat -> of_thread t u -> match cnext C (home t) u with
+    | CDone => True | CTau u' => of_thread t u' /\ as_before u u' | CCall f args => (forall v, of_thread t (creturn C u v)) /\ call_may t u f args
+    | COut v => of_thread t (creturn C u 0) /\ as_before u (creturn C u 0) end).
+  Definition can (t : nat) (u : cstate C) (Y : cpu_state) : Prop := of_thread t u /\
     if blocks u then waiting (home t) (thread_of (home t)) Y /\ word Y "arch_current" = Z.of_nat t
     else steady (home t) (thread_of (home t)) (Z.of_nat t) Y /\ forall v, due u = Some v -> was_due v Y.
 
@@ -73,12 +74,13 @@ Section scheduler.
     | CCall f args => may_call kernel_entry C exported M home passes thread_of timer promises can t u f args Y
     | COut v => can t (creturn C u 0) Y end.
   Proof using HM HQ HT HW HR HP HC HB load_below functions_exported cpus threads home_cpu timer_arms clock loaded_root fpu_left fpu_leave roots client_calls.
-    intros Ht Hcan. pose proof (client_calls t u Ht) as Hcall. unfold can in Hcan. destruct (cnext C (home t) u) as [|u'|f args|v]; [done| | |].
-    { destruct Hcall as [Eb Ed]. unfold can. by rewrite Eb, Ed. }
-    2: { destruct Hcall as [Eb Ed]. unfold can. by rewrite Eb, Ed. }
+    intros Ht [Hof Hcan]. pose proof (client_calls t u Ht Hof) as Hcall. unfold can in *. destruct (cnext C (home t) u) as [|u'|f args|v]; [done| | |].
+    { destruct Hcall as (Hof' & Eb & Ed). by rewrite Eb, Ed. }
+    2: { destruct Hcall as (Hof' & Eb & Ed). by rewrite Eb, Ed. }
+    destruct Hcall as [Hof' Hcall].
     assert (0 <= Z.of_nat (home t) < NUM_CPU) as Hcpu by (pose proof (home_cpu t Ht); lia). apply Forall_cons in functions_exported as [E1 E]. repeat (apply Forall_cons in E as [? E]).
-    assert (forall u v Z, blocks (creturn C u v) = false /\ due (creturn C u v) = None -> steady (home t) (thread_of (home t)) (Z.of_nat t) Z -> can t (creturn C u v) Z) as Hafterwards.
-    { intros u0 v Z [Eb Ed] HZ. unfold can. rewrite Eb, Ed. by split. }
+    assert (forall v Z, blocks (creturn C u v) = false /\ due (creturn C u v) = None -> steady (home t) (thread_of (home t)) (Z.of_nat t) Z -> can t (creturn C u v) Z) as Hafterwards.
+    { intros v Z [Eb Ed] HZ. unfold can. rewrite Eb, Ed. by split_and!. }
     destruct Hcall as [t u f Hb Hf Hafter|t u Hb Hafter|t u x Hb Hx Hdue Hafter|t u Hb Hidle Hafter|t u Hb Hafter]; rewrite Hb in Hcan; (split; [try done|]).
     - by repeat (apply elem_of_cons in Hf as [->|Hf]; [done|]); apply elem_of_nil in Hf.
     - destruct Hcan as [Hcan _]. repeat (apply elem_of_cons in Hf as [->|Hf]); [..|by apply elem_of_nil in Hf].
@@ -89,7 +91,7 @@ Section scheduler.
         intros v Z [_ [HZ _]]. by apply Hafterwards.
     - destruct Hcan as [Hcan _]. eapply entered_mono; [|apply serves_entered; apply (sched_timer_interrupt_steady (home t) Hcpu (thread_of (home t)) passes kernel_entry M (timer (home t)) HM HT HW HR HC
           (timer_arms (home t)) (clock (home t)) (Z.of_nat t) Y Hcan)].
-      intros v Z [HZ Hdue]. destruct (Hafter v) as [Eb Ed]. unfold can. rewrite Eb. split; [done|]. intros e Ee. destruct Ed as [Ed|Ed]; rewrite Ed in Ee; [done|]. by injection Ee as <-.
+      intros v Z [HZ Hdue]. destruct (Hafter v) as [Eb Ed]. unfold can. rewrite Eb. split_and!; [done..|]. intros e Ee. destruct Ed as [Ed|Ed]; rewrite Ed in Ee; [done|]. by injection Ee as <-.
     - destruct Hcan as [Hcan Hwas]. eapply entered_mono; [|apply serves_entered; apply (sched_release_steady (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HQ HT HR HC
           (timer_arms (home t)) (clock (home t)) (Z.of_nat t) x Y Hcan Hx (Hwas _ Hdue))].
       intros v Z [HZ _]. by apply Hafterwards.

@@ -1,12 +1,12 @@
 (** Ready queues: each CPU can start with empty ones, with an empty queue for parked threads, and with threads that are its
     own, in cells of its own.
 
-    CPU [cpu] starts with every [NUM_CPU]th thread that is not idle; all are blocked. *)
+    CPU [cpu] starts with its idle thread, number [cpu], and with every [NUM_CPU]th other one; all are blocked. *)
 From Ashlar Require Export layers.sched.ready.BitmapCells lang.logic.Memory.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 Definition own_thread (cpu i : Z) : Z := NUM_CPU + NUM_CPU * i + cpu.
-Definition own_thread_list (cpu : Z) : list Z := own_thread cpu <$> seqZ 0 8.
+Definition own_thread_list (cpu : Z) : list Z := own_thread cpu <$> seqZ (-1) 9.
 Definition own_queue_list (cpu : Z) : list Z := (QUEUE_PARKED_BASE + cpu) :: (ready_queue cpu <$> seqZ 0 NUM_PRIORITY).
 Definition own_threads (cpu : Z) : gset Z := list_to_set (own_thread_list cpu).
 Definition ready_at_start (cpu : Z) : ready :=
@@ -26,7 +26,7 @@ Proof.
   - intros (q' & Hq & [= -> <-]). by rewrite elem_of_list_to_set in Hq.
   - intros [-> Hq]. exists q. split; [by apply elem_of_list_to_set|done].
 Qed.
-Lemma own_threads_spec cpu t : t ∈ own_threads cpu <-> exists i, 0 <= i < 8 /\ t = own_thread cpu i.
+Lemma own_threads_spec cpu t : t ∈ own_threads cpu <-> exists i, -1 <= i < 8 /\ t = own_thread cpu i.
 Proof.
   unfold own_threads, own_thread_list. rewrite elem_of_list_to_set, elem_of_list_fmap. split.
   - intros (i & -> & Hi%elem_of_seqZ). exists i. split; [lia|done].

@@ -83,8 +83,8 @@ Proof.
   intros Hc. exists (start_ready c), (<[thread_state_cell (Z.of_nat (first_thread c)) := thread_is_running]> (ready_memory (Z.of_nat c))).
   split; [done|]. split; [by apply start_disjoint|]. split; [by apply start_rep|]. split; [by apply start_ok|]. split; [|split].
   - intros x [r (r0 & H0 & _)%ready_mark_lookup]. apply start_threads in H0 as [(i & Hi & ->)%own_threads_spec _].
-    unfold NUM_CPU in Hc. exists (16 + 16 * Z.to_nat i + c)%nat. split; [unfold own_thread, NUM_CPU; lia|]. split; [|lia].
-    unfold start_home. replace (16 + 16 * Z.to_nat i + c)%nat with (c + (1 + Z.to_nat i) * 16)%nat by lia.
+    unfold NUM_CPU in Hc. exists (16 * Z.to_nat (i + 1) + c)%nat. split; [unfold own_thread, NUM_CPU; lia|]. split; [|lia].
+    unfold start_home. replace (16 * Z.to_nat (i + 1) + c)%nat with (c + Z.to_nat (i + 1) * 16)%nat by lia.
     rewrite Nat.mod_add by lia. apply Nat.mod_small. lia.
   - unfold first_thread, NUM_CPU. lia.
   - intros x. unfold start_cell. by rewrite bool_decide_eq_true.

@@ -1,0 +1,171 @@
+(** All that [Scheduler] assumes can be met at once: on 16 CPUs, 144 threads serve the timer's interrupt and the periods that it
+    returns, decide, yield, show their numbers and block, with a counter that runs on with each event and a clock made of it.
+
+    Each CPU's idle thread begins; all other threads wait for their first turn. *)
+From Ashlar Require Import layers.pagemap.Code layers.timer.Proof Scheduler witness.SchedulerStart layers.sched.budget.ClockModel.
+Local Open Scope Z_scope.
+Local Opaque gmap_lookup gmap_partial_alter.
+
+(** ** The client *)
+Record turn := Turn { who_is : nat; step_of : nat; answered : Z }.
+Definition is_release (v : Z) : bool := (SCHED_RELEASE_BASE <=? v) && (v <? SCHED_RELEASE_BASE + NUM_THREAD).
+Definition is_idle (s : turn) : bool := Nat.ltb (who_is s) 16.
+Definition workers : client := Client turn
+  (fun _ s => match step_of s with
+    | 0%nat => CCall "sched_timer_interrupt" []
+    | 1%nat => if is_release (answered s) then CCall "sched_release" [answered s] else CCall "sched_decide" []
+    | 2%nat => COut (Z.of_nat (who_is s))
+    | 3%nat => if is_idle s then CCall "sched_yield" [] else CCall "sched_prepare_block" [Z.of_nat (who_is s)]
+    | _ => if is_idle s then CTau (Turn (who_is s) 0 0) else CCall "sched_block" []
+    end)
+  (fun s v => Turn (who_is s) (if Nat.leb 4 (step_of s) then 0 else S (step_of s)) v).
+Definition worker_blocks (s : turn) : bool := Nat.leb 4 (step_of s) && negb (is_idle s).
+Definition worker_due (s : turn) : option Z := if Nat.eqb (step_of s) 1 && is_release (answered s) then Some (answered s) else None.
+Definition worker_of (t : nat) (s : turn) : Prop := who_is s = t.
+
+(** ** The code *)
+(** What [arch] must do, as the proofs have it; the clock is [ClockModel]'s. *)
+Definition arch_functions : list (string * fundef) :=
+  [("arch_current", arch_current_code); ("arch_switch", arch_switch_code); ("arch_thread_init", arch_thread_init_code);
+   ("arch_need_resched", arch_need_resched_code); ("arch_set_need_resched", arch_set_need_resched_code);
+   ("arch_floor", arch_floor_code); ("arch_set_floor", arch_set_floor_code); ("arch_clock_ns", arch_clock_ns_code)]%string.
+Definition all_functions : list (string * fundef) :=
+  sched_module_list ++ queue_module_list ++ thread_module_list ++ pagemap_module_list ++ timer_module_list ++ arch_functions.
+Definition scheduler_code : module := module_of all_functions.
+
+Lemma module_of_in l f fd : module_of l f = Some fd -> (f, fd) ∈ l.
+Proof.
+  induction l as [|[g gd] l IH]; [done|]. cbn. destruct (String.eqb_spec f g) as [->|_]; [intros [= ->]; by left|]. intros H. right. by apply IH.
+Qed.
+Lemma in_module_of l f fd : NoDup l.*1 -> (f, fd) ∈ l -> module_of l f = Some fd.
+Proof.
+  induction l as [|[g gd] l IH]; [by intros _ ?%elem_of_nil|]. cbn. intros [Hg Hl]%NoDup_cons [[= -> ->]|H]%elem_of_cons; [by rewrite String.eqb_refl|].
+  destruct (String.eqb_spec f g) as [->|_]; [|by apply IH]. destruct Hg. apply elem_of_list_fmap. by exists (g, fd).
+Qed.
+Lemma names_differ : NoDup all_functions.*1.
+Proof. apply (bool_decide_unpack _). vm_compute. exact I. Qed.
+Lemma has_all l f fd : (forall x, x ∈ l -> x ∈ all_functions) -> module_of l f = Some fd -> scheduler_code f = Some fd.
+Proof. intros Hl H. apply in_module_of; [apply names_differ|]. by apply Hl, module_of_in. Qed.
+Lemma has_sched f fd : sched_module f = Some fd -> scheduler_code f = Some fd.
+Proof. apply (has_all sched_module_list). intros x Hx. unfold all_functions. rewrite !elem_of_app. by left. Qed.
+Lemma has_queue f fd : queue_module f = Some fd -> scheduler_code f = Some fd.
+Proof. apply (has_all queue_module_list). intros x Hx. unfold all_functions. rewrite !elem_of_app. by right; left. Qed.
+Lemma has_thread f fd : thread_module f = Some fd -> scheduler_code f = Some fd.
+Proof. apply (has_all thread_module_list). intros x Hx. unfold all_functions. rewrite !elem_of_app. by right; right; left. Qed.
+Lemma has_pagemap f fd : pagemap_module f = Some fd -> scheduler_code f = Some fd.
+Proof. apply (has_all pagemap_module_list). intros x Hx. unfold all_functions. rewrite !elem_of_app. by do 3 right; left. Qed.
+Lemma has_timer f fd : timer_module f = Some fd -> scheduler_code f = Some fd.
+Proof. apply (has_all timer_module_list). intros x Hx. unfold all_functions. rewrite !elem_of_app. by do 4 right; left. Qed.
+Lemma has_arch l f fd : (forall x, x ∈ l -> x ∈ arch_functions) -> module_of l f = Some fd -> scheduler_code f = Some fd.
+Proof. intros Hl. apply has_all. intros x Hx%Hl. unfold all_functions. rewrite !elem_of_app. by do 5 right. Qed.
+Lemma has_switch f fd : switch_module f = Some fd -> scheduler_code f = Some fd.
+Proof. apply (has_arch (take 3 arch_functions)). intros x Hx. rewrite <- (take_drop 3 arch_functions). apply elem_of_app. by left. Qed.
+Lemma has_resched f fd : resched_module f = Some fd -> scheduler_code f = Some fd.
+Proof.
+  apply (has_arch (take 4 (drop 3 arch_functions))). intros x Hx. rewrite <- (take_drop 3 arch_functions). apply elem_of_app. right.
+  rewrite <- (take_drop 4 (drop 3 arch_functions)). apply elem_of_app. by left.
+Qed.
+Lemma has_clock : scheduler_code "arch_clock_ns" = Some arch_clock_ns_code.
+Proof. reflexivity. Qed.
+
+(** ** The layer below *)
+(** Everything is allowed, and has no effect but that the counter counts the events. *)
+Definition counting : layer cprim mem :=
+  Layer cprim (fun _ p m l => Ok (if String.eqb p.1 "arch_counter" then Z.of_nat (length l) else 0) m p) (fun _ _ => True).
+Definition harmless (p : cprim) : Prop :=
+  p ∈ [("arch_counter", []); ("arch_loaded_root", []); ("arch_fpu_left", []); ("arch_fpu_leave", [])]%string \/
+  exists t, p = ("arch_timer_arm"%string, [t]).
+Definition no_entry (_ : Z) : Z := 0.
+Lemma harmless_timed c f args d : scheduler_code f = None -> (forall m, arch_builtins no_entry c f args m = None) -> harmless (f, args) ->
+  timed harmless no_entry scheduler_code c f args d (fun _ d' => d' = d).
+Proof. apply timed_primitive. Qed.
+Lemma timer_arms c e t : timer_of c e -> timed harmless no_entry scheduler_code c "timer_arm" [t] e (fun _ e' => timer_of c e').
+Proof.
+  intros [Hd Hr]. eapply timed_mono; [|apply (timer_arm_timed harmless no_entry scheduler_code c); [exact has_timer|reflexivity| |exact Hd]].
+  - intros v e' [_ ->]. split; [eexists; apply own_lookup|]. intros u Hu. rewrite own_lookup_ne by (unfold field_cell; congruence). by apply Hr.
+  - eapply timed_mono; [|apply harmless_timed; [reflexivity|reflexivity|right; by exists t]]. by intros _ d ->.
+Qed.
+Lemma clock c : clock_forward harmless no_entry scheduler_code c.
+Proof. apply clock_model; [exact has_timer|exact has_clock|reflexivity|reflexivity|left; by left]. Qed.
+
+(** ** The start *)
+Definition first_of (c : nat) : nat := c.
+Definition cell_of_cpu (c : nat) (x : cell) : bool := bool_decide (is_Some (start_of_cpu c !! x)).
+Definition exports (_ : string) : bool := true.
+Definition no_cell (_ : cell) : bool := false.
+Definition always (_ : nat) (_ : log counting) : bool := true.
+Local Notation S := (shared_kernel no_entry scheduler_code exports workers).
+Local Notation A := (system workers (c_engine (arch_builtins no_entry) scheduler_code exports)).
+Definition begins (t : nat) : ast A := Idle (Turn t 0 0 : cstate workers) ∅.
+Local Notation T := (agent_threads S start_home switch_means begins).
+Definition threads_at_start (t : nat) : tstate T :=
+  if Nat.ltb t 16 then thread_at S start_home switch_means begins Running (Idle (Turn t 0 0 : cstate workers) (start_of_cpu t ∪ ∅))
+  else TState T Suspended (bare S (Idle (Turn t 4 0 : cstate workers) ∅)) ∅.
+
+Lemma workers_call t (u : turn) : worker_of t u -> match cnext workers (start_home t) u with
+  | CDone => True
+  | CTau u' => worker_of t u' /\ as_before workers worker_blocks worker_due u u'
+  | CCall f args => (forall v, worker_of t (creturn workers u v)) /\ call_may workers worker_blocks worker_due t u f args
+  | COut v => worker_of t (creturn workers u 0) /\ as_before workers worker_blocks worker_due u (creturn workers u 0)
+  end.
+Proof.
+  destruct u as [w n v]. unfold worker_of. cbn [who_is]. intros ->. destruct n as [|[|[|[|n]]]]; cbn [cnext workers step_of answered who_is].
+  - split; [done|]. apply may_serve_timer; [done|]. intros x. split; [done|]. unfold worker_due. cbn. destruct (is_release x); auto.
+  - destruct (is_release v) eqn:E; (split; [done|]).
+    + assert (exists x, 0 <= x < NUM_THREAD /\ v = SCHED_RELEASE_BASE + x) as (x & Hx & Hv).
+      { unfold is_release in E. apply andb_true_iff in E as [E1%Z.leb_le E2%Z.ltb_lt]. exists (v - SCHED_RELEASE_BASE). lia. }
+      assert (worker_due (Turn t 1 v) = Some v) as Hd by (unfold worker_due; cbn [step_of answered Nat.eqb andb]; by rewrite E).
+      clear E. subst v. by apply may_release.
+    + apply may_decide; [done|names|done].
+  - done.
+  - unfold is_idle at 1. cbn [who_is]. destruct (Nat.ltb t 16) eqn:E; (split; [done|]).
+    + apply may_decide; [done|names|]. intros x. split; [|done]. change (negb (Nat.ltb t 16) = false). by rewrite E.
+    + apply may_prepare; [done|apply Nat.ltb_ge in E; unfold NUM_CPU; lia|]. intros x. change (negb (Nat.ltb t 16) = true). by rewrite E.
+  - unfold is_idle at 1. cbn [who_is]. destruct (Nat.ltb t 16) eqn:E; (split; [done|]).
+    + split; [|done]. change (false = negb (Nat.ltb t 16)). by rewrite E.
+    + apply may_block_now; [|done]. change (negb (Nat.ltb t 16) = true). by rewrite E.
+Qed.
+
+Lemma none_mine c : OwnCells.mine cell_of_cpu no_cell c ∅.
+Proof. intros x v H. change ((∅ : gmap cell Z) !! x = Some v) in H. by rewrite lookup_empty in H. Qed.
+
+Definition workers_layer := thread_layer counting (cell_baton cell_of_cpu no_cell) 144 start_home first_of always.
+Definition workers_agent := thread_agent T.
+Theorem workers_never_wrong : never_wrong 144 workers_layer workers_agent threads_at_start.
+Proof.
+  apply (scheduler_never_wrong no_entry workers exports scheduler_code) with (ncpu := 16%nat) (passes := harmless) (timer := timer_of) (user := fun _ => True)
+    (of_thread := worker_of) (blocks := worker_blocks) (due := worker_due).
+  - reflexivity.
+  - exact has_sched.
+  - exact has_queue.
+  - exact has_thread.
+  - exact has_switch.
+  - exact has_resched.
+  - exact has_pagemap.
+  - reflexivity.
+  - reflexivity.
+  - reflexivity.
+  - by repeat apply Forall_cons_2; try apply Forall_nil_2.
+  - done.
+  - done.
+  - intros t _. apply Nat.mod_upper_bound. done.
+  - done.
+  - intros p [Hp|[t ->]]; [|done]. repeat (apply elem_of_cons in Hp as [->|Hp]; [done|]). by apply elem_of_nil in Hp.
+  - intros c p m l _ _. by eexists _, _.
+  - intros c v m l _. by eexists.
+  - exact timer_arms.
+  - exact clock.
+  - intros c. apply harmless_timed; [reflexivity|reflexivity|left; names].
+  - intros c. apply harmless_timed; [reflexivity|reflexivity|left; names].
+  - intros c. apply harmless_timed; [reflexivity|reflexivity|left; names].
+  - intros c e t [_ Hr] Ht. exists 0. split; [by apply Hr|]. split; [right; unfold NUM_FRAME; lia|done].
+  - intros t u _. apply workers_call.
+  - intros t Ht. unfold threads_at_start, between_calls. destruct (Nat.ltb_spec t 16) as [Hlt|_].
+    + assert (start_home t = t) as E by (by apply Nat.mod_small). assert (Z.of_nat t < NUM_CPU) as Hc by (unfold NUM_CPU; lia).
+      left. exists (Turn t 0 0), ∅, (start_of_cpu t), (start_state t). unfold can, whole_promise. rewrite E. split; [done|]. split; [split; [|done]|split; [done|]].
+      { exact E. }
+      split; [by apply start_holds|]. split; [split; [done|]; cbn|].
+      { split; [|done]. by apply start_promised. }
+      split; [|apply none_mine]. intros x. unfold cell_of_cpu. by rewrite bool_decide_eq_true.
+    + right. exists (Turn t 4 0), ∅. split; [done|]. split; [apply none_mine|]. intros Y [HY _]. split; [done|]. cbn. by split.
+Qed.

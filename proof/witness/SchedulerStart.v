@@ -1,0 +1,182 @@
+(** A memory in which a CPU's scheduler can begin: its idle thread runs, all others are blocked, no time is reserved, no event is to
+    come, and the alarm is off. *)
+From Ashlar Require Export layers.sched.ready.InitialCells layers.sched.cpu.PromiseRelease layers.sched.threads.Start.
+Local Open Scope Z_scope.
+Local Opaque gmap_lookup gmap_partial_alter.
+
+(** The threads of CPU [c]. *)
+Definition own_of (c : nat) (t : Z) : Prop := exists n, t = Z.of_nat n /\ start_home n = c /\ (n < 144)%nat.
+
+Section start.
+  Context (c : nat) (Hc : Z.of_nat c < NUM_CPU).
+  Notation cpu := (Z.of_nat c).
+  Notation s0 := (ready_at_start cpu).
+
+  Lemma own_listed t : own_of c t <-> t ∈ own_thread_list cpu.
+  Proof using Hc.
+    unfold NUM_CPU in Hc. transitivity (t ∈ own_threads cpu); [rewrite own_threads_spec|unfold own_threads; apply elem_of_list_to_set].
+    unfold InitialCells.own_thread, NUM_CPU, own_of, start_home. split.
+    - intros (n & -> & Hn & Hlt). exists (Z.of_nat (n / 16) - 1). pose proof (Nat.div_mod_eq n 16) as E. rewrite Hn in E. lia.
+    - intros (i & Hi & ->). exists (16 * Z.to_nat (i + 1) + c)%nat. split; [lia|]. split; [|lia].
+      replace (16 * Z.to_nat (i + 1) + c)%nat with (c + Z.to_nat (i + 1) * 16)%nat by lia. rewrite Nat.mod_add by lia. apply Nat.mod_small. lia.
+  Qed.
+  Lemma idle_own : own_of c cpu.
+  Proof using Hc. unfold NUM_CPU in Hc. exists c. split; [done|]. split; [apply Nat.mod_small; lia|lia]. Qed.
+
+  (** ** The queues *)
+  Definition idle_ready : ready := Ready (ready_queues s0) (ready_mark cpu thread_is_running (ready_threads s0)).
+  Definition idle_queues : mem := <[thread_state_cell cpu := thread_is_running]> (ready_memory cpu).
+  Lemma idle_there : ready_threads s0 !! cpu = Some (ReadyThread 0 0) /\ cpu ∈ queue_free (ready_queues s0).
+  Proof using Hc.
+    assert (cpu ∈ own_threads cpu) as Hin by (apply elem_of_list_to_set, own_listed, idle_own). split; [by apply start_threads|exact Hin].
+  Qed.
+  Lemma idle_rep : ready_rep cpu idle_ready idle_queues.
+  Proof using Hc.
+    apply (marked_rep cpu s0 _ cpu thread_is_running _ (ready_memory_rep cpu (conj (Zle_0_nat c) Hc))). destruct idle_there as [Hr Hf].
+    unfold sched_mark. by rewrite Hr, bool_decide_eq_true_2.
+  Qed.
+  Lemma idle_start : sched_start cpu idle_ready.
+  Proof using Hc.
+    destruct idle_there as [Hr Hf]. destruct (ready_at_start_valid cpu ltac:(lia)) as [Hv _].
+    split; [exact Hv|]. split; [|split; [|split; [|split; [|exact Hf]]]].
+    - intros q l Hl. by apply start_queues in Hl as [-> _].
+    - intros p Hp. exists []. apply start_queues. split; [done|]. apply own_queue_spec. right. by exists p.
+    - intros t r (r0 & H0 & Hp & H)%ready_mark_lookup. apply start_threads in H0 as [_ ->]. rewrite Hp. split; [done|].
+      unfold thread_is_running, thread_is_ready, thread_is_parked. destruct H as [[-> Hs]|[Hne ->]]; [by rewrite bool_decide_eq_true_2|by rewrite bool_decide_eq_false_2].
+    - eexists. by apply ready_mark_same.
+  Qed.
+
+  (** ** The cells of the scheduler itself *)
+  Definition own_events : list Z := filter (fun e => e mod NUM_THREAD ∈ own_thread_list cpu) (seqZ 0 SCHED_NUM_EVENT).
+  Definition reservation_cells (t : Z) : list cell := field_cell "sched_reservation" t <$> (reservation_fields unreserved).*1.
+  Definition words_part : list cell := cell_of cpu <$> own_words ++ arch_words.
+  Definition threads_part : list cell :=
+    t ← own_thread_list cpu; field_cell "thread" t "cpu" :: field_cell "thread" t "base_priority" :: reservation_cells t.
+  Definition heap_part : list cell := p ← seqZ 0 SCHED_HEAP_PLACES; [heap_cell "when" cpu p; heap_cell "event" cpu p].
+  Definition events_part : list cell := e ← own_events; [event_cell "place" e; event_cell "cancelled" e].
+  Definition own_cells_at_start : list cell := cpu_cell "events" cpu :: words_part ++ threads_part ++ heap_part ++ events_part.
+  Lemma own_cells_cases x : x ∈ own_cells_at_start <->
+    x = cpu_cell "events" cpu \/ x ∈ words_part \/ x ∈ threads_part \/ x ∈ heap_part \/ x ∈ events_part.
+  Proof using. unfold own_cells_at_start. by rewrite elem_of_cons, !elem_of_app. Qed.
+  Definition own_contents (x : cell) : Z :=
+    let '(o, _, f, _) := x in
+    if String.eqb o "sched_reservation" then (if String.eqb f "spends" then NONE else 0)
+    else if String.eqb o "thread" then (if String.eqb f "cpu" then cpu else 0)
+    else if String.eqb o "sched_heap" then timer_never
+    else if String.eqb o "arch_current" then cpu
+    else if String.eqb o "sched_cpu" then
+      (if String.eqb f "events" then SCHED_HEAP_ROOT else if String.eqb f "alarm" then timer_never
+       else if String.eqb f "kept" || String.eqb f "charged" then NONE else 0)
+    else 0.
+  Definition own_at_start : mem := memory own_contents own_cells_at_start.
+  Definition start_state : cpu_state :=
+    Cpu idle_ready (fun f => own_contents (cell_of cpu f)) (fun _ => unreserved) ∅ (fun _ => 0) (fun _ => 0).
+
+  Lemma own_at x v : x ∈ own_cells_at_start -> own_contents x = v -> own_at_start !! x = Some v.
+  Proof using. intros Hx <-. by apply memory_in. Qed.
+  Lemma own_thread_cell t x : own_of c t -> x ∈ field_cell "thread" t "cpu" :: field_cell "thread" t "base_priority" :: reservation_cells t ->
+    x ∈ own_cells_at_start.
+  Proof using Hc. intros Ht Hx. apply own_cells_cases. right; right; left. apply elem_of_list_bind. exists t. split; [exact Hx|by apply own_listed]. Qed.
+  Lemma own_event_cell e x : State.mine (own_of c) e -> x ∈ [event_cell "place" e; event_cell "cancelled" e] -> x ∈ own_cells_at_start.
+  Proof using Hc.
+    intros [He Ht%own_listed] Hx. apply own_cells_cases. do 4 right. apply elem_of_list_bind. exists e. split; [exact Hx|].
+    apply elem_of_list_filter. split; [exact Ht|]. apply elem_of_seqZ. lia.
+  Qed.
+  Lemma own_heap_cell p x : 0 <= p < SCHED_HEAP_PLACES -> x ∈ [heap_cell "when" cpu p; heap_cell "event" cpu p] -> x ∈ own_cells_at_start.
+  Proof using.
+    intros Hp Hx. apply own_cells_cases. do 3 right. left. apply elem_of_list_bind. exists p. split; [exact Hx|]. apply elem_of_seqZ. lia.
+  Qed.
+  Lemma own_word_cell f : f ∈ own_words ++ arch_words -> cell_of cpu f ∈ own_cells_at_start.
+  Proof using. intros Hf. apply own_cells_cases. right; left. by apply elem_of_list_fmap_1. Qed.
+
+  Lemma own_start : State.own c (own_of c) start_state own_at_start.
+  Proof using Hc.
+    split; [|split].
+    - intros f Hf. apply own_at; [by apply own_word_cell|done].
+    - intros t Ht. split; apply Forall_forall; intros [f v] Hf; cbn [fst snd].
+      + apply own_at.
+        * apply (own_thread_cell t); [done|]. do 2 right. apply elem_of_list_fmap_1, elem_of_list_fmap. by exists (f, v).
+        * cbn in Hf. repeat (apply elem_of_cons in Hf as [[= -> ->]|Hf]; [done|]). by apply elem_of_nil in Hf.
+      + cbn in Hf. apply elem_of_cons in Hf as [[= -> ->]|[= -> ->]%elem_of_list_singleton]; (apply own_at; [apply (own_thread_cell t); [done|]|done]);
+          [by left|right; by left].
+    - split; [intros e t H; change ((∅ : gmap Z Z) !! e = Some t) in H; rewrite lookup_empty in H; discriminate|]. split; [intros e He; apply own_at; [apply (own_event_cell e); [done|right; by left]|done]|].
+      split; [apply (own_at (cell_of cpu "alarm")); [apply own_word_cell; unfold own_words, arch_words; names|done]|].
+      exists (Heap SCHED_HEAP_ROOT (fun _ => timer_never) (fun _ => timer_never) (fun _ => 0)). split; [split; [|split]|].
+      + apply own_at; [apply own_cells_cases; by left|done].
+      + intros p Hp. split; (apply own_at; [apply (own_heap_cell p); [done|]|done]); [by left|right; by left].
+      + intros e He. apply own_at; [apply (own_event_cell e); [done|by left]|done].
+      + split; [unfold EventSpec.fits, SCHED_HEAP_ROOT, SCHED_NUM_EVENT; cbn; lia|]. split; [split; [|split]|split].
+        * intros p Hp. cbn in Hp. lia.
+        * intros e t H. change ((∅ : gmap Z Z) !! e = Some t) in H. rewrite lookup_empty in H. discriminate.
+        * done.
+        * intros p Hp. cbn in Hp. lia.
+        * done.
+  Qed.
+
+  (** ** What the timer and page maps have of the CPU *)
+  Definition timer_cells : list cell := field_cell "timer_alarm" cpu "deadline" :: (t ← own_thread_list cpu; [field_cell "thread" t "root"]).
+  Definition timer_at_start : mem := memory (fun _ => 0) timer_cells.
+  Definition timer_of (e : mem) : Prop :=
+    is_Some (e !! field_cell "timer_alarm" cpu "deadline") /\ forall t, own_of c t -> e !! field_cell "thread" t "root" = Some 0.
+  Lemma timer_start : timer_of timer_at_start.
+  Proof using Hc.
+    split; [apply memory_dom; by left|]. intros t Ht. apply (memory_in (fun _ => 0)). apply elem_of_cons. right. apply elem_of_list_bind. exists t.
+    split; [by left|by apply own_listed].
+  Qed.
+
+  (** ** All together *)
+  Definition start_of_cpu : mem := idle_queues ∪ (own_at_start ∪ timer_at_start).
+  (** A cell of the queues is no other one. *)
+  Lemma idle_queue_cell x : is_Some (idle_queues !! x) -> x ∈ own_queue_cells cpu \/ x ∈ own_map_cells cpu \/ x ∈ InitialCells.own_thread_cells cpu.
+  Proof using Hc.
+    unfold idle_queues. destruct (decide (x = thread_state_cell cpu)) as [->|Hne].
+    - intros _. right. right. apply own_thread_cells_spec. exists cpu. split; [|by right]. eexists. apply idle_there.
+    - rewrite own_lookup_ne by done. unfold ready_memory. intros [v [Hv|[_ [Hv|[_ Hv]]%lookup_union_Some_raw]]%lookup_union_Some_raw].
+      + left. apply (memory_dom (fun _ => NONE)). by exists v.
+      + right; left. apply (memory_dom (fun _ => 0)). by exists v.
+      + right; right. apply (memory_dom (fun _ => 0)). by exists v.
+  Qed.
+  (** Queues, the scheduler and the timer have cells of their own: by the names of objects and fields. *)
+  Definition part_of (x : cell) : Z :=
+    let '(o, _, f, _) := x in
+    if existsb (String.eqb o) ["queue"; "queue_node"; "sched_ready_map"]%string || String.eqb o "thread" && existsb (String.eqb f) ["priority"; "state"]%string then 0
+    else if String.eqb o "timer_alarm" || String.eqb o "thread" && String.eqb f "root" then 2 else 1.
+  Lemma idle_queue_part x : is_Some (idle_queues !! x) -> part_of x = 0.
+  Proof using Hc.
+    intros [[(q & _ & [-> | ->])|(t & _ & [->|[-> | ->]])]%own_queue_cells_spec|
+      [[(i & _ & ->)|[-> | ->]]%own_map_cells_spec|(t & _ & [-> | ->])%own_thread_cells_spec]]%idle_queue_cell; done.
+  Qed.
+  Lemma own_part x : is_Some (own_at_start !! x) -> part_of x = 1.
+  Proof using.
+    intros Hx%memory_dom%own_cells_cases. destruct Hx as [->|[H|[H|[H|H]]]]; [done|..].
+    - apply elem_of_list_fmap in H as (f & -> & Hf). unfold own_words, arch_words in Hf. cbn [app] in Hf.
+      repeat (apply elem_of_cons in Hf as [->|Hf]; [done|]). by apply elem_of_nil in Hf.
+    - apply elem_of_list_bind in H as (t & H & _). unfold reservation_cells in H. cbn in H. repeat (apply elem_of_cons in H as [->|H]; [done|]). by apply elem_of_nil in H.
+    - apply elem_of_list_bind in H as (p & H & _). apply elem_of_cons in H as [->|H]; [done|]. by apply elem_of_list_singleton in H as ->.
+    - apply elem_of_list_bind in H as (e & H & _). apply elem_of_cons in H as [->|H]; [done|]. by apply elem_of_list_singleton in H as ->.
+  Qed.
+  Lemma timer_part x : is_Some (timer_at_start !! x) -> part_of x = 2.
+  Proof using.
+    intros Hx%memory_dom. unfold timer_cells in Hx. apply elem_of_cons in Hx as [->|H]; [done|]. apply elem_of_list_bind in H as (t & H & _).
+    by apply elem_of_list_singleton in H as ->.
+  Qed.
+  Lemma parts_disjoint (d e : mem) i j : i <> j -> (forall x, is_Some (d !! x) -> part_of x = i) -> (forall x, is_Some (e !! x) -> part_of x = j) -> d ##ₘ e.
+  Proof using. intros Hne Hd He. apply map_disjoint_spec. intros x v w Hv Hw. apply Hne. rewrite <- (Hd x), <- (He x); [done|by eexists..]. Qed.
+
+  Theorem start_holds : State.holds c (own_of c) timer_of start_state start_of_cpu.
+  Proof using Hc.
+    exists idle_queues, own_at_start, timer_at_start. split; [done|]. split; [|split; [|split; [|split]]].
+    - apply map_disjoint_union_r. split; [apply (parts_disjoint _ _ 0 1)|apply (parts_disjoint _ _ 0 2)];
+        first [done|apply idle_queue_part|apply own_part|apply timer_part].
+    - apply (parts_disjoint _ _ 1 2); [done|apply own_part|apply timer_part].
+    - apply idle_rep.
+    - apply own_start.
+    - apply timer_start.
+  Qed.
+  Theorem start_promised : promised c (own_of c) cpu start_state.
+  Proof using Hc.
+    apply promised_at_start; [lia|exact idle_start| | |reflexivity..|split; [done|reflexivity]|done|reflexivity|reflexivity].
+    - exists []. apply start_queues. split; [reflexivity|]. apply own_queue_spec. by left.
+    - intros t [r (r0 & [Ht _]%start_threads & _)%ready_mark_lookup]. apply own_listed. by apply elem_of_list_to_set in Ht.
+  Qed.
+End start.
