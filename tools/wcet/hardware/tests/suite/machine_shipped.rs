@@ -13,9 +13,17 @@ fn machine(name: &str) -> Machine {
 
 #[test]
 fn all_are_free_of_faults_and_cite_each_number() {
-    for name in ["arm1136-kzm", "arm1136-kzm-l2", "cortex-a8", "riscv-inorder", "x86-inorder"] {
+    // Of numbers, the one without caches has the fewest.
+    for (name, most) in [
+        ("arm1136-kzm", 40),
+        ("arm1136-kzm-l2", 40),
+        ("cortex-a8", 40),
+        ("cortex-m3", 20),
+        ("riscv-inorder", 40),
+        ("x86-inorder", 40),
+    ] {
         let machine = machine(name);
-        assert!(machine.numbers.len() > 40, "{name}");
+        assert!(machine.numbers.len() > most, "{name}");
         assert!(machine.numbers.iter().all(|number| !number.source.is_empty()));
         for class in [Class::Alu, Class::Load, Class::Store, Class::Branch] {
             assert!(machine.classes.contains_key(&class), "{name} lacks {class}");
