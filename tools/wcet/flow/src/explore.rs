@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Instant;
 
-use wcet_binary::lift::il::{Expression, Flow, Instruction, Op, Operand, Target, Value};
+use wcet_binary::lift::il::{Encoding, Expression, Flow, Instruction, Op, Operand, Target, Value};
 use wcet_binary::lift::{Lifter, Registers};
 use wcet_binary::load::Program;
 
@@ -170,7 +170,7 @@ impl<'a> Explorer<'a> {
                     Target::Indirect(_)
                         if when.is_some_and(|when| frame.value(when, &temporaries) == Known::Constant(0)) => {}
                     Target::Indirect(to) => {
-                        let known = frame.value(to, &temporaries);
+                        let known = frame.value(arrival(&instruction, to), &temporaries);
                         self.indirect_jump(function, &instruction, &mut exits, known, frame);
                     }
                 }
@@ -179,7 +179,7 @@ impl<'a> Explorer<'a> {
                 if when.is_some() {
                     self.edge(function, &mut exits, next, EdgeKind::Next, not_met);
                 }
-                let known = frame.value(to, &temporaries);
+                let known = frame.value(arrival(&instruction, to), &temporaries);
                 self.indirect_jump(function, &instruction, &mut exits, known, frame);
             }
             Flow::Call { to, when } => {
@@ -188,7 +188,10 @@ impl<'a> Explorer<'a> {
                 }
                 let callees = match to {
                     Target::Direct(to) => BTreeSet::from([to]),
-                    Target::Indirect(to) => self.indirect_targets(address, to, &frame, &temporaries, &mut exits),
+                    Target::Indirect(to) => {
+                        let to = arrival(&instruction, to);
+                        self.indirect_targets(address, to, &frame, &temporaries, &mut exits)
+                    }
                 };
                 self.call(function, &instruction, &mut exits, callees, frame);
             }
@@ -209,13 +212,15 @@ impl<'a> Explorer<'a> {
         temporaries: &BTreeMap<u16, Known>,
         exits: &mut Exits,
     ) -> BTreeSet<u64> {
-        match frame.value(value, temporaries) {
-            Known::Constant(target) => BTreeSet::from([target]),
-            _ => {
-                exits.indirect = true;
-                self.targets.get(&address).cloned().unwrap_or_default()
-            }
+        let known = match frame.value(value, temporaries) {
+            Known::Constant(target) => self.program.arrives(target).ok(),
+            _ => None,
+        };
+        if let Some(target) = known {
+            return BTreeSet::from([target]);
         }
+        exits.indirect = true;
+        self.targets.get(&address).cloned().unwrap_or_default()
     }
 
     fn indirect_jump(
@@ -227,6 +232,10 @@ impl<'a> Explorer<'a> {
         frame: Frame,
     ) {
         let address = instruction.address;
+        let arrives = match known {
+            Known::Constant(target) => self.program.arrives(target).ok(),
+            _ => None,
+        };
         let targets = match known {
             Known::ReturnAddress => {
                 exits.returns = true;
@@ -234,7 +243,7 @@ impl<'a> Explorer<'a> {
                 return self.returns(function, summary);
             }
             // An index that is constant on the first way here may be none of the table's: a check before it says so.
-            Known::Constant(target) if self.is_code(target) => BTreeSet::from([target]),
+            Known::Constant(_) if arrives.is_some() => arrives.into_iter().collect(),
             _ if self.options.switches.contains_key(&function) => {
                 exits.indirect = true;
                 exits.returns = true;
@@ -247,7 +256,8 @@ impl<'a> Explorer<'a> {
         };
         // `mov lr, pc; bx r3` is a call.
         let link = Registers::of(self.program.architecture).link();
-        if link.is_some_and(|link| frame.register(link) == Known::Constant(instruction.next())) {
+        let next = instruction.next() | u64::from(matches!(instruction.encoding, Encoding::Thumb { .. }));
+        if link.is_some_and(|link| frame.register(link) == Known::Constant(next)) {
             return self.call(function, instruction, exits, targets, frame);
         }
         for target in targets {
@@ -311,6 +321,11 @@ impl<'a> Explorer<'a> {
             }
         }
     }
+}
+
+/// An indirect target with the state of the processor there, where the architecture has several.
+fn arrival(instruction: &Instruction, target: Value) -> Value {
+    instruction.arrival.unwrap_or(target)
 }
 
 /// Whether a jump leaves the address behind it in a register.

@@ -57,6 +57,7 @@ pub use graph::{Block, Edge, EdgeKind, Function, Graph};
 pub use loops::Loop;
 pub use shared::Shared;
 use wcet_binary::lift::Lifter;
+use wcet_binary::load::{Architecture, Coding};
 
 use explore::Explorer;
 
@@ -89,6 +90,10 @@ const ROUNDS: usize = 10_000;
 
 /// The control flow of what `entries` reach.
 pub fn analyse(lifter: &Lifter<'_>, entries: &[u64], options: &Options) -> Result<Graph, Vec<Error>> {
+    let wild = misplaced(lifter, entries, options);
+    if !wild.is_empty() {
+        return Err(wild);
+    }
     let mut explorer = Explorer::new(lifter, entries, options);
     let mut unresolved = BTreeMap::new();
     for round in 0.. {
@@ -136,6 +141,24 @@ pub fn analyse(lifter: &Lifter<'_>, entries: &[u64], options: &Options) -> Resul
     } else {
         Err(errors.into_iter().collect())
     }
+}
+
+/// Entries and stated targets where no instruction of ARM or Thumb begins, or one in the block of an `it` instruction: how that
+/// is executed depends on how it is come to.
+fn misplaced(lifter: &Lifter<'_>, entries: &[u64], options: &Options) -> Vec<Error> {
+    let program = lifter.program();
+    if program.architecture != Architecture::Arm {
+        return Vec::new();
+    }
+    let stated = options.targets.values().chain(options.switches.values()).flatten();
+    let all: BTreeSet<u64> = entries.iter().chain(stated).copied().collect();
+    let fault = |address: u64| {
+        let thumb = matches!(program.coding(address), Coding::Thumb { .. });
+        let why = program.arrives_in(address, thumb).err()?;
+        let problem = Problem::Instruction(format!("control is to come here, but this {why}"));
+        Some(Error { address, place: program.describe(address), problem })
+    };
+    all.into_iter().filter_map(fault).collect()
 }
 
 /// Indirect jumps and calls without stated targets: function and instruction.

@@ -97,7 +97,7 @@ impl<'p> Path<'p> {
         }
     }
 
-    /// The target of the jump or call that ends the path; what its own condition says is added.
+    /// The target of the jump or call that ends the path, with the state there; what its own condition says is added.
     pub fn target(&mut self, instruction: &Rc<Instruction>) -> Option<Number> {
         self.execute(instruction, true);
         let (target, when) = match instruction.flow {
@@ -109,7 +109,7 @@ impl<'p> Path<'p> {
             let when = self.value(when);
             self.conditions.push((when, true));
         }
-        Some(self.value(target))
+        Some(self.value(instruction.arrival.unwrap_or(target)))
     }
 
     /// What follows from the path's going to `address`.

@@ -47,6 +47,8 @@ pub(crate) fn values(target: &Number, conditions: &[Condition], program: &Progra
                 .fold(start, |range, (condition, truth)| meet(range, refine(condition, *truth, &variable)));
             (variable, range)
         })
+        // What a table holds is asked for by the index: all numbers of a byte are more than it holds.
+        .filter(|(variable, range)| *range != natural(variable) || !reads_table(variable, program))
         .collect();
     ranges.sort_by_key(|(_, (low, high))| high.wrapping_sub(*low));
     ranges.iter().find_map(|(variable, range)| enumerate(target, variable, *range, conditions, program))
@@ -91,6 +93,16 @@ fn determines(variable: &Number, target: &Number) -> bool {
         return true;
     }
     !matches!(*target.term, Term::Leaf(_)) && target.parts().into_iter().all(|part| determines(variable, part))
+}
+
+/// Whether a part of it is read from memory that does not change, from a place that depends on an index.
+fn reads_table(number: &Number, program: &Program) -> bool {
+    let in_table = |address: &Number| {
+        let (base, added) = without_constant(address);
+        base != address && program.constant(added, 1).is_some()
+    };
+    matches!(&*number.term, Term::Load(address, _) if in_table(address))
+        || number.parts().into_iter().any(|part| reads_table(part, program))
 }
 
 fn meet(a: Range, b: Range) -> Range {

@@ -67,10 +67,10 @@ impl Explorer<'_> {
             {
                 executed += 1;
                 if let Some(targets) = self.execute(&start) {
-                    if let Some(wild) = targets.iter().find(|target| !self.is_code(**target)) {
-                        return Err(format!("its table holds {wild:#x}, which is no code"));
+                    for target in targets {
+                        let arrives = self.program.arrives(target);
+                        found.insert(arrives.map_err(|why| format!("its table holds {target:#x}, which {why}"))?);
                     }
-                    found.extend(targets);
                     continue;
                 }
                 if executed >= MOST || start.path.length >= LONGEST {
@@ -138,10 +138,6 @@ impl Explorer<'_> {
             self.rereads.entry(node.instruction.address).or_default().extend(rereads);
         }
         Some(found)
-    }
-
-    pub fn is_code(&self, address: u64) -> bool {
-        address % self.program.architecture.instruction_alignment() == 0 && self.program.code(address, 1).is_some()
     }
 }
 

@@ -57,6 +57,11 @@ impl<'s> Converter<'s> {
         }
     }
 
+    /// Operations happen only where `condition` is not 0.
+    pub fn under(&mut self, condition: Value) {
+        self.live = Live::When(condition);
+    }
+
     pub fn convert(&mut self, raw: &[PcodeInstruction]) -> Result<(), String> {
         for (index, operation) in raw.iter().enumerate() {
             self.arrive(index);

@@ -13,8 +13,18 @@ pub struct Error {
 pub enum Problem {
     #[error("no code is here")]
     NoCode,
-    #[error("ARM instructions stand at multiples of 4; Thumb is not supported")]
-    Thumb,
+    #[error("ARM instructions stand at multiples of 4, and Thumb instructions at even addresses")]
+    Misaligned,
+    #[error("data is here, by the file's mapping symbols")]
+    Data,
+    #[error("is the second half of a Thumb instruction")]
+    Half,
+    #[error("goes to {target:#x}, which {why}")]
+    Arrival { target: u64, why: String },
+    #[error("goes on to {next:#x}, which is not what follows it: {why}")]
+    Follows { next: u64, why: &'static str },
+    #[error("has no defined meaning {0}")]
+    Unpredictable(&'static str),
     #[error("RISC-V instructions stand at even addresses")]
     OddAddress,
     #[error("is no instruction the decoder knows")]

@@ -258,16 +258,32 @@ pub enum AddressForm {
     Any,
 }
 
+/// How the bytes of an instruction are read, where an architecture has several ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Encoding {
+    /// The architecture's only one; of ARM's two, ARM.
+    #[default]
+    Main,
+    Thumb {
+        /// In the block of an `it` instruction, under a condition.
+        conditional: bool,
+    },
+}
+
 /// One instruction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instruction {
     pub address: u64,
     pub bytes: Vec<u8>,
+    pub encoding: Encoding,
     /// The decoder's name of the operation, for machine files and reports.
     pub mnemonic: String,
     pub kind: Kind,
     pub ops: Vec<Op>,
     pub flow: Flow,
+    /// On ARM, where the flow is indirect: the target with the state that the processor is in there as its lowest bit, 1 for
+    /// Thumb. The flow's own target has no such bit.
+    pub arrival: Option<Value>,
     pub accesses: Vec<Access>,
 }
 

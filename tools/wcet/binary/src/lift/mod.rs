@@ -1,4 +1,4 @@
-//! Machine instructions of x86-64, 32-bit ARM and RISC-V as operations of one small language.
+//! Machine instructions of x86-64, 32-bit ARM with Thumb and RISC-V as operations of one small language.
 //!
 //! [`Lifter::lift`] takes an address of a [`crate::load::Program`] and returns its [`Instruction`]: operations on
 //! registers, flags and memory ([`il`]), where control goes, and the memory accesses as a cache sees them.
@@ -11,6 +11,8 @@
 //!   becomes unknown: any value.
 //! * Instructions with effects beyond registers and memory are lifted only if an explicit list says how
 //!   (`system.rs` of `x86`, `arm` and `riscv`). All others are errors.
+//! * ARM's two instruction sets are told apart by the file; that the processor is in that state is checked for each instruction
+//!   that goes on and each direct transfer here, and for indirect ones where their targets are found ([`Instruction::arrival`]).
 //! * Floating-point and vector registers are not tracked: what is read from them is any value. Only where one is set to 0,
 //!   changed or stored can be asked ([`Lifter::vectors`]), so that memory which is cleared with one is known to be.
 //! * Memory accesses come from the decoder, since semantics may read the same bytes again.
@@ -43,6 +45,8 @@ pub struct Lifter<'p> {
     semantics: sleigh::Semantics<'p>,
     registers: Registers,
     riscv: riscv::Setting,
+    /// The semantics of ARM's second instruction set, if the program has such code.
+    thumb: Option<sleigh::Semantics<'p>>,
 }
 
 /// Where programs for RISC-V keep what their global pointer holds.
@@ -58,7 +62,17 @@ impl<'p> Lifter<'p> {
             wide: program.architecture.pointer_size() == 8,
             global: global.map(|symbol| symbol.address),
         };
-        Ok(Lifter { program, semantics: sleigh::Semantics::new(program)?, registers, riscv })
+        let thumb = program.has_thumb().then(|| sleigh::Semantics::of_thumb(program)).transpose()?;
+        Ok(Lifter { program, semantics: sleigh::Semantics::new(program)?, registers, riscv, thumb })
+    }
+
+    fn arm(&self) -> arm::Setting<'_, 'p> {
+        arm::Setting {
+            program: self.program,
+            arm: &self.semantics,
+            thumb: self.thumb.as_ref(),
+            registers: self.registers,
+        }
     }
 
     pub fn program(&self) -> &'p Program {
@@ -78,7 +92,7 @@ impl<'p> Lifter<'p> {
         }
         let lifted = match architecture {
             Architecture::X86_64 => x86::lift(&self.semantics, self.registers, address, bytes),
-            Architecture::Arm => arm::lift(&self.semantics, self.registers, address, bytes),
+            Architecture::Arm => arm::lift(&self.arm(), address, bytes),
             Architecture::RiscV64 | Architecture::RiscV32 => riscv::lift(&self.semantics, self.riscv, address, bytes),
         };
         lifted.map_err(|problem| Error { address, bytes: bytes.to_vec(), problem })
@@ -104,6 +118,7 @@ impl<'p> Lifter<'p> {
     pub fn text(&self, instruction: &Instruction) -> String {
         match self.program.architecture {
             Architecture::X86_64 => x86::text(instruction),
+            Architecture::Arm => arm::text(&self.arm(), instruction),
             _ => self
                 .semantics
                 .text(instruction.address)

@@ -37,6 +37,15 @@ impl InstructionLoader for Bytes<'_> {
 }
 
 impl<'p> Semantics<'p> {
+    /// Of ARM's second instruction set.
+    pub fn of_thumb(program: &'p Program) -> Result<Semantics<'p>, SetupError> {
+        Semantics::load(
+            program,
+            sleigh_config::processor_arm::PSPEC_ARMTTHUMB,
+            sleigh_config::processor_arm::SLA_ARM7_LE,
+        )
+    }
+
     pub fn new(program: &'p Program) -> Result<Semantics<'p>, SetupError> {
         let (processor, specification): (&str, &[u8]) = match program.architecture {
             Architecture::X86_64 => {
@@ -50,6 +59,10 @@ impl<'p> Semantics<'p> {
                 (sleigh_config::processor_riscv::PSPEC_RV32GC, sleigh_config::processor_riscv::SLA_RISCV_ILP32D)
             }
         };
+        Semantics::load(program, processor, specification)
+    }
+
+    fn load(program: &'p Program, processor: &str, specification: &[u8]) -> Result<Semantics<'p>, SetupError> {
         let fault = |cause: libsla::Error| SetupError(cause.to_string());
         let builder = GhidraSleigh::builder().processor_spec(processor).map_err(fault)?;
         let sleigh = builder.build(specification).map_err(fault)?;

@@ -42,4 +42,6 @@ pub enum Problem {
     NoCode,
     #[error("at {address:#x} is not code")]
     EntryOutsideCode { address: u64 },
+    #[error("at {address:#x} {why}; its lowest bit tells: 1 for Thumb, 0 for ARM")]
+    EntryState { address: u64, why: String },
 }

@@ -14,14 +14,17 @@
 //! * An address has one meaning: segments that overlap, wrap around, or reach outside the file are errors.
 //! * No relocation is left to do: those of a position-independent file are made for the address 0, and a file that needs
 //!   others, or other relocations, is an error.
-//! * Symbols and lines are used for names in reports and for naming entry points, never for a bound.
+//! * Symbols and lines are used for names in reports and for naming entry points, never for a bound. Those that tell ARM's two
+//!   instruction sets apart are compared with every transfer of control (`coding.rs`).
 
+pub(crate) mod coding;
 mod error;
 mod lines;
 mod parse;
 mod program;
 mod relocate;
 
+pub use coding::Coding;
 pub use error::{Error, Problem};
 pub use lines::{Lines, Place};
 pub use program::{Architecture, Permissions, Program, Segment, Symbol, SymbolKind};

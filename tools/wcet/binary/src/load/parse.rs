@@ -4,6 +4,7 @@ use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
 use object::Endianness;
 
+use crate::load::coding::{Codings, Mark};
 use crate::load::error::{Error, Problem};
 use crate::load::program::{Architecture, Permissions, Program, Segment, Symbol, SymbolKind};
 use crate::load::relocate::{relocate, Relocated};
@@ -46,22 +47,35 @@ fn read<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> Result<Program, Ve
         Relocated::default()
     };
     assumptions.extend(relocated.assumptions);
-    let (sections, symbols) = match sections(header, endian, data) {
+    let found = match sections(header, endian, data) {
         Ok(found) => found,
         Err(fault) => {
             errors.push(fault);
             Default::default()
         }
     };
-    segments = segments.into_iter().flat_map(|segment| split(segment, &sections, &mut assumptions)).collect();
+    segments = segments.into_iter().flat_map(|segment| split(segment, &found.sections, &mut assumptions)).collect();
     segments.sort_by_key(|segment| segment.address);
     if !segments.iter().any(|segment| segment.permissions.execute) {
         errors.push(error("program headers", Problem::NoCode));
     }
-    let entry = header.e_entry(endian).into();
-    let program = Program { architecture, entry, segments, symbols, assumptions, changing: relocated.changing };
-    if program.entry != 0 && program.code(program.entry & !1, 1).is_none() && errors.is_empty() {
-        errors.push(error("the entry point", Problem::EntryOutsideCode { address: program.entry }));
+    let entry: u64 = header.e_entry(endian).into();
+    let codings = if architecture == Architecture::Arm {
+        Codings::new(marks(&found, entry, &segments), &segments)
+    } else {
+        Codings::default()
+    };
+    let (symbols, changing) = (found.symbols, relocated.changing);
+    let mut program = Program { architecture, entry, segments, symbols, assumptions, changing, codings };
+    if entry != 0 && errors.is_empty() {
+        if program.code(entry & !1, 1).is_none() {
+            errors.push(error("the entry point", Problem::EntryOutsideCode { address: entry }));
+        } else if architecture == Architecture::Arm {
+            match program.arrives(entry) {
+                Ok(address) => program.entry = address,
+                Err(why) => errors.push(error("the entry point", Problem::EntryState { address: entry, why })),
+            }
+        }
     }
     if errors.is_empty() {
         Ok(program)
@@ -157,11 +171,22 @@ struct Section {
     execute: bool,
 }
 
+/// What sections and symbols say.
+#[derive(Default)]
+struct Sections {
+    sections: Vec<Section>,
+    symbols: Vec<Symbol>,
+    /// Where ARM code, Thumb code and data in code begin.
+    marks: Vec<(u64, Mark)>,
+    /// Addresses of functions, with the bit that is 1 for Thumb.
+    functions: Vec<u64>,
+}
+
 fn sections<Elf: FileHeader<Endian = Endianness>>(
     header: &Elf,
     endian: Endianness,
     data: &[u8],
-) -> Result<(Vec<Section>, Vec<Symbol>), Error> {
+) -> Result<Sections, Error> {
     let fault = |place: &'static str| move |cause: object::Error| error(place, Problem::Malformed(cause.to_string()));
     let table = header.sections(endian, data).map_err(fault("section headers"))?;
     let mut sections = Vec::new();
@@ -180,7 +205,8 @@ fn sections<Elf: FileHeader<Endian = Endianness>>(
         }
     }
     let table = table.symbols(endian, data, elf::SHT_SYMTAB).map_err(fault("symbol table"))?;
-    let mut symbols = Vec::new();
+    let (mut symbols, mut marks, mut functions) = (Vec::new(), Vec::new(), Vec::new());
+    let is_arm = header.e_machine(endian) == elf::EM_ARM;
     for (index, symbol) in table.enumerate() {
         let kind = match symbol.st_type() {
             elf::STT_FUNC | elf::STT_GNU_IFUNC => SymbolKind::Function,
@@ -193,6 +219,9 @@ fn sections<Elf: FileHeader<Endian = Endianness>>(
         let name = table
             .symbol_name(endian, symbol)
             .map_err(|cause| error(format!("symbol {}", index.0), Problem::Malformed(cause.to_string())))?;
+        if let Some(mark) = Mark::named(name).filter(|_| symbol.st_type() == elf::STT_NOTYPE) {
+            marks.push((symbol.st_value(endian).into(), mark));
+        }
         // `$a`, `$d` and the like mark ranges of code and data; they name nothing. Nor do `.L` and what follows, labels that the
         // compiler made and that stay in files for RISC-V.
         if name.is_empty()
@@ -202,13 +231,25 @@ fn sections<Elf: FileHeader<Endian = Endianness>>(
         {
             continue;
         }
-        // The lowest bit of a Thumb function's address is its mode: it stays, and the lifter refuses it.
-        let address = symbol.st_value(endian).into();
+        let mut address: u64 = symbol.st_value(endian).into();
+        if is_arm && matches!(symbol.st_type(), elf::STT_FUNC | elf::STT_GNU_IFUNC) {
+            functions.push(address);
+            address &= !1;
+        }
         let size = symbol.st_size(endian).into();
         symbols.push(Symbol { name: String::from_utf8_lossy(name).into_owned(), address, size, kind });
     }
     symbols.sort_by(|a, b| (a.address, a.kind, &a.name).cmp(&(b.address, b.kind, &b.name)));
-    Ok((sections, symbols))
+    Ok(Sections { sections, symbols, marks, functions })
+}
+
+/// Where ARM code, Thumb code and data begin in a file for ARM: without mapping symbols functions tell, without those the entry.
+fn marks(sections: &Sections, entry: u64, segments: &[Segment]) -> Vec<(u64, Mark)> {
+    match (sections.marks.is_empty(), sections.functions.is_empty()) {
+        (false, _) => sections.marks.clone(),
+        (true, false) => sections.functions.iter().map(|address| (*address, Mark::of(*address))).collect(),
+        (true, true) => segments.iter().map(|segment| (segment.address, Mark::of(entry))).collect(),
+    }
 }
 
 /// A segment that is writable and executable, cut along its sections; any other as it is.

@@ -1,10 +1,12 @@
 //! The loaded program and the questions it answers. Knows nothing of file formats.
 
+use crate::load::coding::{Coding, Codings, Mark};
+
 /// An instruction set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Architecture {
     X86_64,
-    /// ARM instructions of ARMv6 and ARMv7-A, little-endian; no Thumb.
+    /// ARM instructions of ARMv6 and ARMv7-A, and Thumb up to ARMv7-A and ARMv7-M, little-endian.
     Arm,
     /// RV64GC.
     RiscV64,
@@ -29,8 +31,7 @@ impl Architecture {
     pub fn instruction_alignment(self) -> u64 {
         match self {
             Architecture::X86_64 => 1,
-            Architecture::Arm => 4,
-            Architecture::RiscV64 | Architecture::RiscV32 => 2,
+            Architecture::Arm | Architecture::RiscV64 | Architecture::RiscV32 => 2,
         }
     }
 
@@ -105,10 +106,12 @@ pub struct Program {
     pub assumptions: Vec<String>,
     /// First and last byte of what changes although the program may not write it: registers of devices in a read-only section.
     pub changing: Vec<(u64, u64)>,
+    /// Of ARM.
+    pub(super) codings: Codings,
 }
 
 impl Program {
-    /// Bare code at `address`, without symbols.
+    /// Bare code at `address`, without symbols; for ARM it is in ARM state.
     pub fn from_code(architecture: Architecture, address: u64, code: &[u8]) -> Program {
         let permissions = Permissions { read: true, write: false, execute: true };
         let segment = Segment { address, size: code.len() as u64, bytes: code.to_vec(), permissions };
@@ -119,7 +122,54 @@ impl Program {
             symbols: Vec::new(),
             assumptions: Vec::new(),
             changing: Vec::new(),
+            codings: Codings::default(),
         }
+    }
+
+    /// Bare Thumb code at `address`, without symbols.
+    pub fn from_thumb_code(address: u64, code: &[u8]) -> Program {
+        let mut program = Program::from_code(Architecture::Arm, address, code);
+        program.codings = Codings::new([(address, Mark::Thumb)], &program.segments);
+        program
+    }
+
+    /// How the bytes at `address` are read; only ARM has more than one way.
+    pub fn coding(&self, address: u64) -> Coding {
+        self.codings.at(address)
+    }
+
+    /// Whether some of the code is Thumb.
+    pub fn has_thumb(&self) -> bool {
+        self.codings.has_thumb()
+    }
+
+    /// Where a jump to `target` arrives, or why it arrives nowhere. On ARM the lowest bit is the state that the processor is in
+    /// there.
+    pub fn arrives(&self, target: u64) -> Result<u64, String> {
+        let alignment = self.architecture.instruction_alignment();
+        let address = if self.architecture == Architecture::Arm { target & !1 } else { target };
+        if address % alignment != 0 || self.code(address, 1).is_none() {
+            return Err("is no code".to_string());
+        }
+        if self.architecture != Architecture::Arm {
+            return Ok(address);
+        }
+        self.arrives_in(address, target & 1 == 1).map(|()| address)
+    }
+
+    /// Whether control may go to an even address of ARM code by a transfer, in Thumb state or ARM state; else why not.
+    pub fn arrives_in(&self, address: u64, thumb: bool) -> Result<(), String> {
+        let why = match (self.coding(address), thumb) {
+            (Coding::Arm, false) if address % 4 == 0 => return Ok(()),
+            (Coding::Thumb { block: 0 }, true) => return Ok(()),
+            (Coding::Arm, false) => "is no multiple of 4, where ARM code begins",
+            (Coding::Arm, true) => "is ARM code, and is reached in Thumb state",
+            (Coding::Thumb { .. }, false) => "is Thumb code, and is reached in ARM state",
+            (Coding::Thumb { .. }, true) => "is within the block of an `it` instruction, where no transfer may go",
+            (Coding::Half, _) => "is the second half of a Thumb instruction",
+            (Coding::Data, _) => "is marked as data",
+        };
+        Err(why.to_string())
     }
 
     pub fn segments(&self) -> &[Segment] {

@@ -9,6 +9,7 @@ use wcet_binary::load::{Architecture, Program};
 fn step(architecture: Architecture) -> usize {
     match architecture {
         Architecture::X86_64 => 3,
+        Architecture::Arm => 4,
         other => other.instruction_alignment() as usize,
     }
 }
@@ -16,10 +17,15 @@ fn step(architecture: Architecture) -> usize {
 fn lift_random(architecture: Architecture, count: usize) -> (usize, usize) {
     let mut random = Random(42);
     let code: Vec<u8> = (0..count).map(|_| random.byte()).collect();
-    let program = Program::from_code(architecture, 0x1_0000, &code);
-    let lifter = Lifter::new(&program).unwrap();
+    lift_all(&Program::from_code(architecture, 0x1_0000, &code), step(architecture))
+}
+
+/// How many of the addresses have an instruction, and how many have none.
+fn lift_all(program: &Program, step: usize) -> (usize, usize) {
+    let lifter = Lifter::new(program).unwrap();
+    let count = program.segments()[0].bytes.len();
     let (mut lifted, mut refused) = (0, 0);
-    for address in (0x1_0000..0x1_0000 + count as u64).step_by(step(architecture)) {
+    for address in (0x1_0000..0x1_0000 + count as u64).step_by(step) {
         match lifter.lift(address) {
             Ok(instruction) => {
                 lifted += 1;
@@ -92,6 +98,15 @@ fn random_bytes_x86() {
 #[test]
 fn random_words_arm() {
     let (lifted, refused) = lift_random(Architecture::Arm, 80_000);
+    println!("{lifted} lifted, {refused} refused");
+    assert!(lifted > refused);
+}
+
+#[test]
+fn random_halves_thumb() {
+    let mut random = Random(7);
+    let code: Vec<u8> = (0..80_000).map(|_| random.byte()).collect();
+    let (lifted, refused) = lift_all(&Program::from_thumb_code(0x1_0000, &code), 2);
     println!("{lifted} lifted, {refused} refused");
     assert!(lifted > refused);
 }

@@ -4,6 +4,7 @@ mod arm_system;
 mod debug_information;
 mod emulated_arm;
 mod emulated_riscv;
+mod emulated_thumb;
 mod execution;
 mod lift_robustness;
 mod load_corruption;

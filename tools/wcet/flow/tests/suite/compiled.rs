@@ -15,7 +15,7 @@ pub struct Target {
     pub options: &'static [&'static str],
 }
 
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 9] = [
     Target { compiler: "gcc", options: &["-O2", "-fno-pie", "-no-pie"] },
     Target { compiler: "gcc", options: &["-Os", "-fno-pie", "-no-pie"] },
     // Position-independent code, linked at fixed addresses: its jump tables are relative.
@@ -27,6 +27,15 @@ pub const TARGETS: [Target; 7] = [
     Target {
         compiler: "arm-linux-gnueabi-gcc",
         options: &["-Os", "-marm", "-march=armv6", "-mfloat-abi=soft", "-fno-pie", "-no-pie"],
+    },
+    // Thumb, for a processor with ARM as well, and for a microcontroller with a divider.
+    Target {
+        compiler: "arm-linux-gnueabi-gcc",
+        options: &["-O2", "-mthumb", "-march=armv7-a", "-mfloat-abi=soft", "-fno-pie", "-no-pie"],
+    },
+    Target {
+        compiler: "arm-linux-gnueabi-gcc",
+        options: &["-Os", "-mthumb", "-mcpu=cortex-m3", "-mfloat-abi=soft", "-fno-pie", "-no-pie"],
     },
     Target {
         compiler: "riscv64-unknown-elf-gcc",

@@ -3,14 +3,14 @@
 use std::cell::Cell;
 
 use wcet_binary::lift::evaluate;
-use wcet_binary::lift::il::{self, AddressForm, Expression, Op, Operand, Value};
+use wcet_binary::lift::il::{self, AddressForm, Encoding, Expression, Op, Operand, Value};
 use wcet_binary::lift::Instruction;
 use wcet_binary::load::Architecture;
 use wcet_flow::context::NodeId;
 use wcet_hardware::cache::{Access, Kind, Target};
 use wcet_hardware::machine::Machine;
 
-use crate::ipet::class::Sort;
+use crate::ipet::class::{self, Sort};
 use crate::ipet::stride::Strides;
 
 /// Says where accesses go; the analysis of values does. Without one, any access goes anywhere.
@@ -149,8 +149,11 @@ fn is_always_aligned(architecture: Architecture, line: u64, instruction: &Instru
         let word = wcet_binary::lift::riscv::word(&instruction.bytes, architecture.pointer_size() == 8);
         return word.is_some_and(|word| word & 0x7f == 0x2f) && line > 0 && line % u64::from(access.size.max(1)) == 0;
     }
-    // Bits 27 to 25 are 4.
-    let several = instruction.bytes.get(3).is_some_and(|top| top & 0xe == 8);
+    let several = match instruction.encoding {
+        // Bits 27 to 25 are 4.
+        Encoding::Main => instruction.bytes.get(3).is_some_and(|top| top & 0xe == 8),
+        Encoding::Thumb { .. } => class::moves_several(&instruction.bytes),
+    };
     architecture == Architecture::Arm && several && access.size == 4
 }
 

@@ -4,7 +4,7 @@
 //! more than compute may read everything: more dependencies only make a bound larger.
 
 use iced_x86::{InstructionInfoFactory, OpAccess};
-use wcet_binary::lift::il::{Expression, Flow, Kind, Op, Operand, Register, Target, Value};
+use wcet_binary::lift::il::{Encoding, Expression, Flow, Kind, Op, Operand, Register, Target, Value};
 use wcet_binary::lift::{Instruction, Registers};
 use wcet_binary::load::Architecture;
 
@@ -42,7 +42,10 @@ pub fn used(architecture: Architecture, instruction: &Instruction) -> Used {
     }
     match architecture {
         Architecture::Arm => {
-            let conditional = instruction.bytes.get(3).is_some_and(|top| top >> 4 < 14);
+            let conditional = match instruction.encoding {
+                Encoding::Main => instruction.bytes.get(3).is_some_and(|top| top >> 4 < 14),
+                Encoding::Thumb { conditional } => conditional,
+            };
             used.surely_writes = if conditional { 0 } else { used.writes };
         }
         Architecture::X86_64 => x86(instruction, &mut used),

@@ -18,6 +18,14 @@ pub struct Target {
 pub const ARM: Target =
     Target { compiler: "arm-linux-gnueabi-gcc", options: &["-marm", "-march=armv6"], machine: "arm1136-kzm" };
 
+/// With ARM code where a program says so.
+pub const THUMB: Target =
+    Target { compiler: "arm-linux-gnueabi-gcc", options: &["-mthumb", "-march=armv7-a"], machine: "cortex-a8" };
+
+/// A microcontroller with Thumb alone.
+pub const CORTEX_M: Target =
+    Target { compiler: "arm-linux-gnueabi-gcc", options: &["-mthumb", "-mcpu=cortex-m3"], machine: "cortex-m3" };
+
 pub const RISC_V: Target =
     Target { compiler: "riscv64-unknown-elf-gcc", options: &["-march=rv64gc", "-mabi=lp64"], machine: "riscv-inorder" };
 

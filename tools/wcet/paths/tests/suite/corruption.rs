@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use testing::{cases, Random};
 
-use crate::analysed::{build, request, Target, ARM, X86};
+use crate::analysed::{build, request, Target, ARM, THUMB, X86};
 use wcet_paths::analysis::{analyse, status};
 use wcet_report::{Report, Verdict};
 
@@ -146,7 +146,7 @@ fn campaign(target: Target, count: usize) -> (usize, usize) {
 
 #[test]
 fn damaged_executables_are_refused_or_analysed() {
-    for target in [X86, ARM] {
+    for target in [X86, ARM, THUMB] {
         let count = cases(150) as usize;
         let (bounded, refused) = campaign(target, count);
         assert_eq!(bounded + refused, count);

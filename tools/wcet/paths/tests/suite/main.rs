@@ -16,3 +16,4 @@ mod refined;
 mod refusals;
 mod stated;
 mod stated_loops;
+mod thumb;

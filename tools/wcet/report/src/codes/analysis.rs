@@ -7,14 +7,15 @@ diagnostics::codes! {
         "The program, the file of constraints, or the machine file does not exist or may not be opened. Check the name, \
          the folder and the permissions."
     Executable "ASH-T002" "the file is no executable that can be analysed"
-        "Only ELF executables that need no shared library are read, for x86-64, for 32-bit ARM without Thumb and for RISC-V of \
-         32 or 64 bits. A file that is cut off, or whose tables contradict each other, is refused whole. Link with -static \
-         -no-pie or -static-pie, and for ARM compile with -marm."
+        "Only ELF executables that need no shared library are read, for x86-64, for 32-bit ARM and for RISC-V of \
+         32 or 64 bits. A file that is cut off, or whose tables contradict each other, is refused whole; so is one for ARM whose \
+         entry point names the other instruction set than stands there. Link with -static -no-pie or -static-pie."
     NoSymbol "ASH-T003" "a name that the executable does not have"
         "An entry, a stop, or a name in a statement is neither a symbol of the executable nor an address in its code. \
          Inlined and stripped functions have no symbol: name an address, or an offset as in name+0x10."
     Instruction "ASH-T004" "an instruction that is not understood"
-        "The bytes are no instruction, or one whose effect on registers and memory is not known. Without its effect, nothing \
+        "The bytes are no instruction, or one whose effect on registers and memory is not known; or, on ARM, control comes to them in \
+         the other state, as data, or in the midst of an instruction or of the block of an it instruction. Without its effect, nothing \
          behind it is known, so there is no bound at all. Compile without the extension that it belongs to, or bound a \
          region that does not reach it: --stop ADDRESS."
     Unresolved "ASH-T005" "a jump or call whose targets cannot be told"

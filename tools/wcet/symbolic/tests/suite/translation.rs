@@ -2,7 +2,9 @@
 
 use testing::Random;
 use wcet_binary::lift::evaluate::{binary, mask, unary};
-use wcet_binary::lift::il::{Binary, Expression, Flow, Instruction, Kind, Op, Operand, Register, Unary, Value};
+use wcet_binary::lift::il::{
+    Binary, Encoding, Expression, Flow, Instruction, Kind, Op, Operand, Register, Unary, Value,
+};
 use wcet_binary::load::{Architecture, Program};
 use wcet_symbolic::{Answer, Executor, Pointers, Sharing, Solver, Term, Terms};
 
@@ -24,9 +26,11 @@ fn instruction(ops: Vec<Op>) -> Instruction {
         address: 0,
         bytes: vec![0; 4],
         mnemonic: String::new(),
+        encoding: Encoding::Main,
         kind: Kind::Ordinary,
         ops,
         flow: Flow::Next,
+        arrival: None,
         accesses: Vec::new(),
     }
 }

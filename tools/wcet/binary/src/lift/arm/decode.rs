@@ -39,6 +39,13 @@ pub(crate) fn saturates(word: u32) -> bool {
     !unconditional && (whole || halves)
 }
 
+/// Where `blx` to an address of Thumb code goes.
+pub(crate) fn calls_thumb(word: u32, address: u64) -> Option<u64> {
+    let distance = ((((word << 8) as i32) >> 6) as u32).wrapping_add(bits(word, 24, 24) << 1);
+    let target = (address as u32).wrapping_add(8).wrapping_add(distance);
+    (bits(word, 31, 25) == 0x7d).then_some(u64::from(target))
+}
+
 fn plain() -> Decoded {
     Decoded { target: None, jumps: false, links: false, system: None, accesses: Vec::new(), exclusive_store: None }
 }
@@ -110,7 +117,7 @@ fn signed(word: u32, number: u32) -> i64 {
     }
 }
 
-fn access(address: AddressForm, size: u32, load: bool) -> Access {
+pub(super) fn access(address: AddressForm, size: u32, load: bool) -> Access {
     Access { address, size, read: load, write: !load, conditional: false }
 }
 

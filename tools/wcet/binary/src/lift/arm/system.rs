@@ -18,22 +18,22 @@ pub(crate) struct System {
 
 pub(crate) const COPROCESSOR: &str = "floating-point or coprocessor instruction";
 const NAMES: [&str; 15] = ["r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "sp", "lr"];
-const FLAGS: [&str; 4] = ["NG", "ZR", "CY", "OV"];
-const BANKED: [&str; 2] = ["sp", "lr"];
+pub(super) const FLAGS: [&str; 4] = ["NG", "ZR", "CY", "OV"];
+pub(super) const BANKED: [&str; 2] = ["sp", "lr"];
 
-fn nothing() -> System {
+pub(super) fn nothing() -> System {
     System { kind: Kind::System, flow: Flow::Next, memory: false, registers: Vec::new() }
 }
 
-fn changes(registers: &[&'static str]) -> System {
+pub(super) fn changes(registers: &[&'static str]) -> System {
     System { registers: registers.to_vec(), ..nothing() }
 }
 
-fn goes(flow: Flow) -> System {
+pub(super) fn goes(flow: Flow) -> System {
     System { flow, ..nothing() }
 }
 
-fn unsupported<T>(what: &str) -> Result<T, Problem> {
+pub(super) fn unsupported<T>(what: &str) -> Result<T, Problem> {
     Err(Problem::Unsupported(what.to_string()))
 }
 
@@ -53,11 +53,7 @@ pub(crate) fn treatment(word: u32) -> Result<Option<System>, Problem> {
         4 if bit(word, 22) => Some(user_registers(word)),
         6 if bits(word, 24, 21) == 2 => Some(two_registers(word)?),
         6 => return unsupported(COPROCESSOR),
-        // In a user program: the kernel may give back any register but the stack pointer, and write the program's memory.
-        7 if bit(word, 24) => {
-            let registers: Vec<&str> = NAMES.into_iter().filter(|name| *name != "sp").chain(FLAGS).collect();
-            Some(System { memory: true, ..changes(&registers) })
-        }
+        7 if bit(word, 24) => Some(call()),
         7 => Some(one_register(word)?),
         _ => None,
     };
@@ -67,6 +63,17 @@ pub(crate) fn treatment(word: u32) -> Result<Option<System>, Problem> {
         }
         found => Ok(found),
     }
+}
+
+/// A system call of a user program: the kernel may give back any register but the stack pointer, and write the program's memory.
+pub(super) fn call() -> System {
+    let registers: Vec<&str> = NAMES.into_iter().filter(|name| *name != "sp").chain(FLAGS).collect();
+    System { memory: true, ..changes(&registers) }
+}
+
+/// The name of a register that is not the program counter.
+pub(super) fn named(field: u32) -> Option<&'static str> {
+    NAMES.get(field as usize).copied()
 }
 
 /// Multiplications and the loads and stores that share their encoding space.
@@ -90,8 +97,6 @@ fn unconditional(word: u32) -> Result<System, Problem> {
     } else if stores_return_state(word) {
         // The stack pointer is that of the mode named, which may be this one.
         Ok(System { memory: true, ..changes(if bit(word, 21) { &["sp"] } else { &[] }) })
-    } else if bits(word, 31, 25) == 0x7d {
-        Err(Problem::Thumb)
     } else {
         unsupported("instruction without condition")
     }
@@ -156,8 +161,7 @@ fn controls(word: u32) -> bool {
 }
 
 /// `mcrr`, `mrrc`.
-fn two_registers(word: u32) -> Result<System, Problem> {
-    let named = |field: u32| NAMES.get(field as usize).copied();
+pub(super) fn two_registers(word: u32) -> Result<System, Problem> {
     match (bit(word, 20), named(bits(word, 15, 12)), named(bits(word, 19, 16))) {
         _ if !controls(word) => unsupported(COPROCESSOR),
         (false, _, _) => Ok(nothing()),
@@ -167,7 +171,7 @@ fn two_registers(word: u32) -> Result<System, Problem> {
 }
 
 /// `mcr`, `mrc`; to the program counter means to the flags.
-fn one_register(word: u32) -> Result<System, Problem> {
+pub(super) fn one_register(word: u32) -> Result<System, Problem> {
     if !controls(word) || !bit(word, 4) {
         return unsupported(COPROCESSOR);
     }

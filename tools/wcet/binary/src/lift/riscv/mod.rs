@@ -15,7 +15,7 @@ use crate::lift::convert::{Converter, ExitKind};
 use crate::lift::emit::Emitter;
 use crate::lift::error::Problem;
 use crate::lift::il::{
-    Access, AddressForm, Binary, Expression, Flow, Instruction, Kind, Op, Operand, Target, Unary, Value,
+    Access, AddressForm, Binary, Encoding, Expression, Flow, Instruction, Kind, Op, Operand, Target, Unary, Value,
 };
 use crate::lift::register::Registers;
 use crate::lift::sleigh::Semantics;
@@ -75,10 +75,12 @@ pub(crate) fn lift(
     let mut instruction = Instruction {
         address,
         bytes: bytes.to_vec(),
+        encoding: Encoding::Main,
         mnemonic: "unimp".to_string(),
         kind: Kind::System,
         ops: Vec::new(),
         flow: Flow::Trap,
+        arrival: None,
         accesses: Vec::new(),
     };
     // All zeros are no instruction, by definition: it raises an exception.

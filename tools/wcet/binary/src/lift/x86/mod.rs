@@ -10,7 +10,7 @@ use iced_x86::{Code, FlowControl, InstructionInfoFactory, Mnemonic};
 
 use crate::lift::convert::{Converter, Exit, ExitKind};
 use crate::lift::error::Problem;
-use crate::lift::il::{Expression, Flow, Instruction, Kind, Op, Target};
+use crate::lift::il::{Encoding, Expression, Flow, Instruction, Kind, Op, Target};
 use crate::lift::register::Registers;
 use crate::lift::sleigh::Semantics;
 
@@ -33,10 +33,12 @@ pub(crate) fn lift(
     let mut instruction = Instruction {
         address,
         bytes: bytes[..decoded.len()].to_vec(),
+        encoding: Encoding::Main,
         mnemonic: format!("{:?}", decoded.mnemonic()).to_lowercase(),
         kind: Kind::Ordinary,
         ops: Vec::new(),
         flow: Flow::Next,
+        arrival: None,
         accesses: decode::accesses(registers, &decoded, info),
     };
     let mut converter = Converter::new(semantics, address, instruction.next());

@@ -56,7 +56,7 @@ fn unconditional(word: u32) -> Result<Sort, String> {
 }
 
 /// `mcrr` and `mrrc`: ranges of cache lines, translation tables, and timers.
-fn two_registers(word: u32) -> Sort {
+pub(super) fn two_registers(word: u32) -> Sort {
     Sort::of(match (bit(word, 20), bits(word, 3, 0)) {
         (true, _) => Class::CoprocessorRead,
         (false, 5 | 6 | 12 | 14) => Class::CacheMaintenance,
@@ -66,7 +66,7 @@ fn two_registers(word: u32) -> Sort {
 }
 
 /// `mcr` and `mrc`.
-fn one_register(word: u32) -> Sort {
+pub(super) fn one_register(word: u32) -> Sort {
     if bit(word, 20) || bits(word, 11, 8) != 15 {
         return Sort::of(if bit(word, 20) { Class::CoprocessorRead } else { Class::CoprocessorWrite });
     }

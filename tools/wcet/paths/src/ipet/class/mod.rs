@@ -2,11 +2,13 @@
 
 mod arm;
 mod riscv;
+mod thumb;
 mod x86;
 
+pub(crate) use thumb::moves_several;
 pub(crate) use x86::decode;
 
-use wcet_binary::lift::il::{Flow, Target};
+use wcet_binary::lift::il::{Encoding, Flow, Target};
 use wcet_binary::lift::Instruction;
 use wcet_binary::load::Architecture;
 use wcet_hardware::machine::{Class, Transfer};
@@ -36,7 +38,10 @@ impl Sort {
 /// The class of `instruction`, or why it has none.
 pub fn sort(architecture: Architecture, instruction: &Instruction) -> Result<Sort, String> {
     match architecture {
-        Architecture::Arm => arm::sort(instruction),
+        Architecture::Arm => match instruction.encoding {
+            Encoding::Main => arm::sort(instruction),
+            Encoding::Thumb { .. } => thumb::sort(instruction),
+        },
         Architecture::X86_64 => x86::sort(instruction),
         Architecture::RiscV64 | Architecture::RiscV32 => riscv::sort(architecture, instruction),
     }
