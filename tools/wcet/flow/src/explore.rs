@@ -51,6 +51,9 @@ pub(crate) struct Explorer<'a> {
     pub targets: BTreeMap<u64, BTreeSet<u64>>,
     /// Jumps whose targets hold if memory is the same when it is read again, and the instructions that read it.
     pub rereads: BTreeMap<u64, BTreeSet<u64>>,
+    /// Branches whose condition is decided by what is known so far go one way only. On the first way into a loop an index may be
+    /// a number that a check keeps from its table, where bytes of code would be taken for offsets.
+    pub decides: bool,
 }
 
 impl<'a> Explorer<'a> {
@@ -64,6 +67,7 @@ impl<'a> Explorer<'a> {
             bodies: BTreeMap::new(),
             targets: options.targets.clone(),
             rereads: BTreeMap::new(),
+            decides: true,
         };
         explorer.roots.clone().into_iter().for_each(|entry| explorer.function(entry));
         explorer
@@ -109,6 +113,18 @@ impl<'a> Explorer<'a> {
         for body in self.bodies.values_mut().filter(|body| body.frames.contains_key(&address)) {
             body.open.insert(address);
         }
+    }
+
+    /// From now on branches go both ways, also where a condition is decided: which of them are dead is for others to find. Tells
+    /// whether that is new.
+    pub fn go_all_ways(&mut self) -> bool {
+        if !std::mem::take(&mut self.decides) {
+            return false;
+        }
+        for body in self.bodies.values_mut() {
+            body.open.extend(body.frames.keys().copied());
+        }
+        true
     }
 
     fn body(&mut self, function: u64) -> &mut Body {
@@ -157,10 +173,16 @@ impl<'a> Explorer<'a> {
             }
             Flow::Leave | Flow::Trap => {}
             Flow::Jump { to, when } => {
-                if when.is_some() {
+                let known = when.filter(|_| self.decides).map(|when| frame.value(when, &temporaries));
+                let decided = match (known, to) {
+                    (Some(Known::Constant(taken)), Target::Direct(_)) => Some(taken != 0),
+                    _ => None,
+                };
+                if when.is_some() && decided != Some(true) {
                     self.edge(function, &mut exits, next, EdgeKind::Next, not_met);
                 }
                 match to {
+                    Target::Direct(_) if decided == Some(false) => {}
                     // Code that others share and that goes back to where it was come from is a part of this function.
                     Target::Direct(to) if leaves_link(&instruction) => {
                         self.edge(function, &mut exits, to, EdgeKind::Taken, frame);

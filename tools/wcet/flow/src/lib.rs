@@ -119,7 +119,7 @@ pub fn analyse(lifter: &Lifter<'_>, entries: &[u64], options: &Options) -> Resul
         if explorer.is_late() {
             return Err(vec![Error { address: 0, place: String::new(), problem: Problem::Late }]);
         }
-        if !changed || round >= ROUNDS {
+        if round >= ROUNDS || !changed && !explorer.go_all_ways() {
             break;
         }
     }

@@ -61,6 +61,23 @@ fn an_index_that_is_no_case_at_first() {
     assert_eq!(jumps[0].edges.iter().filter(|edge| edge.kind == wcet_flow::EdgeKind::Case).count(), 3);
 }
 
+/// The same with a table of bytes: what stands before it leads to code as well, at 480 bytes behind it.
+#[test]
+fn an_index_that_is_no_case_at_first_of_a_table_of_bytes() {
+    let text = "start:\nmovs r0, #0\nmovs r2, #9\n1: subs r0, r0, #1\ncmp r0, #2\nbhi 3f\ntbb [pc, r0]\n\
+         9: .byte (2f - 9b) / 2, (3f - 9b) / 2, (4f - 9b) / 2\n.balign 2\n2: movs r0, #3\nb 1b\n\
+         3: movs r0, #1\nsubs r2, r2, #1\nbne 1b\n4: bx lr\n.rept 300\nnop\n.endr\nbx lr\n";
+    let source = format!("__asm__(\".globl start\\n.type start, %function\\n{}\");", text.replace('\n', "\\n"));
+    let target = TARGETS.into_iter().find(|target| target.options.contains(&"-mthumb")).unwrap();
+    let source = source.replace(".globl start", ".syntax unified\\n.thumb\\n.globl start");
+    let program = crate::compiled::compile(target, &source);
+    let graph = flow(&program, &Options::default()).unwrap_or_else(|errors| panic!("{}", list(&errors)));
+    let start = function(&program, &graph, "start");
+    let jumps = tables(start);
+    assert_eq!(jumps.len(), 1);
+    assert_eq!(jumps[0].edges.iter().filter(|edge| edge.kind == wcet_flow::EdgeKind::Case).count(), 3);
+}
+
 /// The same where a branch of its own makes the check, and what stands before the table is no address of code.
 #[test]
 fn an_index_that_is_no_case_at_first_and_a_word_that_is_no_code() {
