@@ -1,4 +1,7 @@
-//! Programs for 32-bit ARM.
+//! Programs for 32-bit ARM, in either of its instruction sets.
+//!
+//! In Thumb the assembler puts `it` before instructions with a condition, as many as fit into a block; blocks whose flags change on
+//! the way are written out. One function of others may be in ARM state.
 
 use super::writer::{put, Text, Writer, LOCALS};
 
@@ -13,19 +16,27 @@ const CONDITIONS: [&str; 14] = ["eq", "ne", "hs", "lo", "mi", "pl", "vs", "vc", 
 /// Numbers that instructions can hold.
 const NUMBERS: [u32; 12] = [0, 1, 2, 3, 5, 7, 8, 15, 16, 255, 0x8000_0000, 0xff00_0000];
 
+/// Low registers, which `cbz` can have.
+const LOW: [&str; 4] = ["r0", "r1", "r2", "r3"];
+
 struct Arm {
     text: Text,
+    thumb: bool,
 }
 
-pub fn lines(seed: u64) -> Vec<String> {
-    let mut writer = Arm { text: Text::new(seed) };
+pub fn lines(seed: u64, thumb: bool) -> Vec<String> {
+    let mut writer = Arm { text: Text::new(seed), thumb };
     writer.program();
     writer.text.lines
 }
 
 impl Arm {
     fn program(&mut self) {
-        for line in [".text", ".arm", ".globl entry", ".type entry, %function", "entry:"] {
+        if self.thumb {
+            put!(self, ".syntax unified");
+        }
+        let state = if self.thumb { ".thumb" } else { ".arm" };
+        for line in [".text", state, ".globl entry", ".type entry, %function", "entry:"] {
             put!(self, "{line}");
         }
         put!(self, "push {{r4-r11, lr}}");
@@ -60,6 +71,12 @@ impl Arm {
         put!(self, ".ltorg");
         self.text.inner = true;
         for number in 0..2 {
+            // Others, in Thumb, call it as well as this.
+            if self.thumb && number == 1 && self.text.random.once_in(2) {
+                self.thumb = false;
+                put!(self, ".balign 4");
+                put!(self, ".arm");
+            }
             put!(self, ".type inner{number}, %function");
             put!(self, "inner{number}:");
             for _ in 0..1 + self.text.random.below(3) {
@@ -86,6 +103,7 @@ impl Arm {
                 let (name, count) = (self.text.random.pick(&["lsr", "asr"]), 1 + self.text.random.below(32));
                 format!("{register}, {name} #{count}")
             }
+            2 if self.thumb => register.to_string(),
             2 => {
                 let name = self.text.random.pick(&["lsl", "lsr", "asr", "ror"]);
                 format!("{register}, {name} {}", self.data())
@@ -121,6 +139,9 @@ impl Arm {
         let end = self.text.label();
         let cases: Vec<String> = (0..4).map(|_| self.text.label()).collect();
         put!(self, "and r9, {from}, #3");
+        if self.thumb {
+            return self.thumb_table(cases, &end, depth);
+        }
         put!(self, "cmp r9, #3");
         put!(self, "ldrls pc, [pc, r9, lsl #2]");
         put!(self, "b {end}");
@@ -128,6 +149,60 @@ impl Arm {
             put!(self, ".word {case}");
         }
         self.cases(cases, &end, depth);
+    }
+
+    /// A table of offsets, of bytes or half words, or one of addresses.
+    fn thumb_table(&mut self, cases: Vec<String>, end: &str, depth: u32) {
+        let table = self.text.label();
+        put!(self, "cmp r9, #3");
+        put!(self, "bhi {end}");
+        let kind = self.text.random.below(3);
+        let entry = match kind {
+            0 => {
+                put!(self, "tbb [pc, r9]");
+                ".byte"
+            }
+            1 => {
+                put!(self, "tbh [pc, r9, lsl #1]");
+                ".2byte"
+            }
+            _ => {
+                put!(self, "ldr r8, ={table}");
+                put!(self, "ldr pc, [r8, r9, lsl #2]");
+                put!(self, ".balign 4");
+                ".word"
+            }
+        };
+        put!(self, "{table}:");
+        for case in &cases {
+            if kind < 2 {
+                put!(self, "{entry} ({case} - {table}) / 2");
+            } else {
+                put!(self, "{entry} {case} + 1");
+            }
+        }
+        self.cases(cases, end, depth);
+    }
+
+    /// A block whose flags change before its end, or a branch over one operation.
+    fn block(&mut self) {
+        let (a, b) = (self.data(), self.data());
+        if self.text.random.once_in(3) {
+            let end = self.text.label();
+            put!(self, "{} {}, {end}", self.text.random.pick(&["cbz", "cbnz"]), self.text.random.pick(&LOW));
+            put!(self, "add {a}, {b}, #{}", self.text.random.below(9));
+            put!(self, "{end}:");
+            return;
+        }
+        let condition = self.compare();
+        let place = CONDITIONS.iter().position(|one| *one == condition).unwrap_or_default();
+        let contrary = CONDITIONS[place ^ 1];
+        let number = self.text.random.pick(&NUMBERS);
+        put!(self, "ittee {condition}");
+        put!(self, "add{condition} {a}, {a}, {b}");
+        put!(self, "{}{condition} {a}, #{number}", self.text.random.pick(&["cmp", "tst"]));
+        put!(self, "eor{contrary} {a}, {a}, {b}");
+        put!(self, "mov{contrary} {b}, #{}", self.text.random.below(99));
     }
 
     fn repeat(&mut self, depth: u32) {
@@ -229,6 +304,9 @@ impl Writer for Arm {
     }
 
     fn operation(&mut self) {
+        if self.thumb && self.text.random.once_in(6) {
+            return self.block();
+        }
         let (a, b) = (self.data(), self.data());
         match self.text.random.below(16) {
             0 => put!(self, "mov {a}, #{}", self.text.random.pick(&NUMBERS)),

@@ -14,7 +14,7 @@ const HEAD: &str = "\
 # The benchmark set of the timing analysis
 
 Small programs, each with a finite list of cases that contains the worst for each of its loops; the first comment of a \
-program says why. Each is compiled by gcc for x86-64 and ARM at two levels and for RISC-V at one for each width, and run on all cases in an emulator \
+program says why. Each is compiled by gcc for x86-64 and ARM at two levels and for Thumb-2 and each width of RISC-V at one, and run on all cases in an emulator \
 that reports every instruction. Beside the counts stand the bounds, which are inferred from the binary alone, without \
 any annotation; on RV64 it is stated that the two arguments hold numbers of 32 bits with their sign extended, as the calling \
 convention has it (`--register`). A loop's number is how often its header is executed for one entry of the loop, at most. Cycles are \

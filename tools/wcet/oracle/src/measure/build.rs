@@ -18,27 +18,34 @@ pub enum Target {
     ArmSize,
     RiscV64Speed,
     RiscV32Size,
+    ThumbSpeed,
     /// For the core whose Verilog is run ([`crate::core`]); not among all targets, since that must be fetched.
     RiscV32Core,
 }
 
 impl Target {
-    pub const ALL: [Target; 6] = [
+    pub const ALL: [Target; 7] = [
         Target::X86Speed,
         Target::X86Size,
         Target::ArmSpeed,
         Target::ArmSize,
         Target::RiscV64Speed,
         Target::RiscV32Size,
+        Target::ThumbSpeed,
     ];
 
     pub fn architecture(self) -> Architecture {
         match self {
             Target::X86Speed | Target::X86Size => Architecture::X86_64,
-            Target::ArmSpeed | Target::ArmSize => Architecture::Arm,
+            Target::ArmSpeed | Target::ArmSize | Target::ThumbSpeed => Architecture::Arm,
             Target::RiscV64Speed => Architecture::RiscV64,
             Target::RiscV32Size | Target::RiscV32Core => Architecture::RiscV32,
         }
+    }
+
+    /// Whether the program itself is in Thumb; what it calls of the compiler's library is in ARM.
+    pub fn is_thumb(self) -> bool {
+        self == Target::ThumbSpeed
     }
 
     /// For file names and tables.
@@ -50,6 +57,7 @@ impl Target {
             Target::ArmSize => "armv6-Os",
             Target::RiscV64Speed => "rv64-O2",
             Target::RiscV32Size => "rv32-Os",
+            Target::ThumbSpeed => "thumb2-O2",
             Target::RiscV32Core => "rv32-core",
         }
     }
@@ -58,6 +66,7 @@ impl Target {
     pub fn machine(self) -> &'static str {
         match self.architecture() {
             _ if self == Target::RiscV32Core => "vexriscv",
+            _ if self.is_thumb() => "cortex-a8",
             Architecture::X86_64 => "x86-inorder",
             Architecture::Arm => "arm1136-kzm",
             Architecture::RiscV64 | Architecture::RiscV32 => "riscv-inorder",
@@ -82,6 +91,7 @@ impl Target {
             Target::X86Size => &["-Os"],
             Target::ArmSpeed => &["-O2", "-marm", "-march=armv6"],
             Target::ArmSize => &["-Os", "-marm", "-march=armv6"],
+            Target::ThumbSpeed => &["-O2", "-mthumb", "-march=armv7-a", "-Wa,-mimplicit-it=thumb"],
             Target::RiscV64Speed => &["-O2", "-march=rv64imac", "-mabi=lp64", "-msmall-data-limit=0"],
             // As firmware is compiled for size, with common code to save registers.
             Target::RiscV32Size => &["-Os", "-march=rv32imac", "-mabi=ilp32", "-msmall-data-limit=0", "-msave-restore"],
