@@ -25,7 +25,10 @@ struct Campaign {
 
 enum Work {
     /// Each item boots a case of `tests/cases` with a seed of its own as the argument of this table of the description.
-    Boot { case: &'static str, table: [&'static str; 2] },
+    Boot {
+        case: &'static str,
+        table: [&'static str; 2],
+    },
     /// A campaign of the proofs.
     Proofs(ProofCampaign),
     /// The seeded faults of the drivers and the correct variations: a committed list, in an order that the seed gives.
@@ -38,6 +41,7 @@ enum Work {
     CoreTiming,
     /// The vectors of a kernel of others, which is fetched and compiled.
     ForeignTiming,
+    RtosTiming,
     /// Programs made to mislead the timing analysis, so many for each instruction set.
     AdversarialTiming,
 }
@@ -152,6 +156,12 @@ const CAMPAIGNS: &[Campaign] = &[
         items: 0,
         work: Work::ForeignTiming,
     },
+    Campaign {
+        name: "timing-rtos",
+        about: "each handler of FreeRTOS for a Cortex-M3, which is fetched and compiled, is followed to a bound, or to such loops",
+        items: 0,
+        work: Work::RtosTiming,
+    },
 ];
 
 /// The text for a boot in which a signal ended the emulator, which some random states of a guest's processor cause.
@@ -256,6 +266,10 @@ fn one_shard(
         Work::ForeignTiming => {
             let tool = FOREIGN.ready(project, output)?;
             by_tool(&mut Command::new(tool), seed, shard, &path, project)?
+        }
+        Work::RtosTiming => {
+            let tool = FOREIGN.ready(project, output)?;
+            by_tool(Command::new(tool).arg("freertos-cm3"), seed, shard, &path, project)?
         }
         Work::AdversarialTiming => {
             let tool = COMPARISON.ready(project, output)?;

@@ -63,7 +63,8 @@ fn run(cli: &Cli) -> Result<bool, Box<dyn std::error::Error>> {
     let shard = cli.shard.unwrap_or(Shard::ALL);
     let entries = campaign::share(entries, cli.seed, shard);
     let mut found = foreign::bound(&kernel, &file, &entries, &|entry| eprintln!("{entry}"))?;
-    let mut record = Record::new("timing-foreign", cli.seed, shard);
+    let campaign = if cli.kernel == foreign::KERNELS[0] { "timing-foreign" } else { "timing-rtos" };
+    let mut record = Record::new(campaign, cli.seed, shard);
     for one in &found {
         let bounded = one.unaided.loops.iter().filter(|one| one.bound.is_some()).count();
         let cycles = one.aided.wcet_cycles.map_or_else(|| "no bound".to_string(), |cycles| format!("{cycles} cycles"));
@@ -92,7 +93,7 @@ fn run(cli: &Cli) -> Result<bool, Box<dyn std::error::Error>> {
     if cli.page {
         let place = |one: &foreign::Bounded| kernel.entry.iter().position(|entry| entry.symbol == one.entry);
         found.sort_by_key(place);
-        std::fs::write(foreign::page_file(), foreign::page(&kernel, &found))?;
+        std::fs::write(foreign::page_file(&cli.kernel), foreign::page(&cli.kernel, &kernel, &found))?;
     }
     if let Some(path) = &cli.record {
         record.write(path)?;

@@ -22,7 +22,11 @@ pub use page::page;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Foreign {
+    /// Of its page.
+    pub heading: String,
     pub title: String,
+    /// From where to where its regions reach.
+    pub extent: String,
     /// The script beside the file. Given a folder it leaves `kernel.elf` there.
     pub build: String,
     /// A name in `machines/timing`.
@@ -92,14 +96,18 @@ pub enum Error {
     Build(PathBuf, String),
 }
 
+/// The kernels that there are.
+pub const KERNELS: [&str; 2] = ["sel4-omap3", "freertos-cm3"];
+
 /// The folder of foreign kernels.
 pub fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/foreign")
 }
 
-/// The page about it.
-pub fn page_file() -> PathBuf {
-    directory().join("../../docs/src/reference/timing-foreign.md")
+/// The page about the kernel of this name.
+pub fn page_file(name: &str) -> PathBuf {
+    let page = if name == KERNELS[0] { "timing-foreign".to_string() } else { format!("timing-{name}") };
+    directory().join("../../docs/src/reference").join(format!("{page}.md"))
 }
 
 /// The kernel of this name.
