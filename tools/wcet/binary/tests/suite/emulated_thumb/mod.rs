@@ -98,7 +98,11 @@ fn within_accesses(instruction: &Instruction, before: &State, form: &str) {
             let is_kind = if *write { access.write } else { access.read };
             is_kind && at <= *first && first + u64::from(*size) <= at + u64::from(access.size)
         };
-        assert!(instruction.accesses.iter().any(covers), "{form}: {first:#x} {size} {write} {:?}", instruction.accesses);
+        assert!(
+            instruction.accesses.iter().any(covers),
+            "{form}: {first:#x} {size} {write} {:?}",
+            instruction.accesses
+        );
     }
 }
 
