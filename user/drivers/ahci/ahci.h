@@ -94,7 +94,7 @@ extern uint32_t identity;    /* where the client wants the answer to IDENTIFY */
 
 /* ---- hba.c: every function touches registers, and returns 0 at once when the adapter is lost ---- */
 
-uint32_t at(uint32_t offset); /* the place of a register of the port; touches none */
+uint32_t port_register(uint32_t offset); /* the place of a register of the port; touches none */
 uint32_t adapter_answers(void);
 uint32_t acknowledge(void);    /* returns what the port's interrupts say; INT_ALL if no adapter answers */
 uint32_t port_has_error(void); /* one that acknowledge() has not told of yet */

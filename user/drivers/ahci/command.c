@@ -95,8 +95,8 @@ void issue(uint32_t slot)
     waiting = waiting & ~bit;
     issued = issued | bit;
     dma_barrier();
-    write32(at(PX_SACT), bit);
-    write32(at(PX_CI), bit);
+    write32(port_register(PX_SACT), bit);
+    write32(port_register(PX_CI), bit);
 }
 
 /* 512 bytes of an answer go to the driver's own memory. */
@@ -108,7 +108,7 @@ void execute(uint32_t operation, uint32_t features, uint64_t lba, uint32_t count
     fill_region(0, 0, dma_physical(PCI_NUMBER, ANSWER_AT), SECTOR);
     fill_header(0, (has_answer ? 1u : 0u) << HEADER_REGIONS_SHIFT);
     dma_barrier();
-    write32(at(PX_CI), 1);
+    write32(port_register(PX_CI), 1);
 }
 
 uint32_t disk_fails(void)
@@ -121,15 +121,15 @@ uint32_t disk_fails(void)
 
 uint32_t is_executing(void)
 {
-    return !disk_fails() && (read32(at(PX_CI)) & 1u) != 0u;
+    return !disk_fails() && (read32(port_register(PX_CI)) & 1u) != 0u;
 }
 
 /* The status alone does not tell: queued commands that end meanwhile set it too. */
 uint32_t has_executed(void)
 {
     dma_barrier();
-    return !is_executing() && !has_failed && (read32(at(PX_TFD)) & (TFD_BUSY | TFD_REQUEST | TFD_ERROR)) == 0u &&
-           adapter_answers();
+    return !is_executing() && !has_failed &&
+           (read32(port_register(PX_TFD)) & (TFD_BUSY | TFD_REQUEST | TFD_ERROR)) == 0u && adapter_answers();
 }
 
 uint16_t answer_word(uint32_t index)
@@ -142,7 +142,7 @@ uint16_t answer_word(uint32_t index)
  * recovery, which makes the disk let go of them, and no buffer goes back before. */
 void reap(void)
 {
-    uint32_t done = issued & ~read32(at(PX_SACT));
+    uint32_t done = issued & ~read32(port_register(PX_SACT));
 
     if (!adapter_answers()) {
         done = 0;

@@ -75,7 +75,7 @@ void started(void)
 
 static uint8_t kind_of_device(void)
 {
-    uint32_t signature = read32(at(PX_SIG));
+    uint32_t signature = read32(port_register(PX_SIG));
 
     if (signature == SIG_DISK) {
         return DISK;

@@ -12,7 +12,7 @@
 static uint32_t is_gone;
 static uint32_t port_number;
 
-uint32_t at(uint32_t offset)
+uint32_t port_register(uint32_t offset)
 {
     return PORT_REGISTERS(port_number) + offset;
 }
@@ -85,8 +85,8 @@ static uint32_t reset_adapter(void)
     if (!find_port()) {
         return 0;
     }
-    write_address(at(PX_CLB), LIST_AT);
-    write_address(at(PX_FB), FRAMES_AT);
+    write_address(port_register(PX_CLB), LIST_AT);
+    write_address(port_register(PX_FB), FRAMES_AT);
     uint32_t capabilities = read32(HBA_CAP);
     slots = (capabilities >> CAP_SLOTS_SHIFT & CAP_SLOTS_MASK) + 1u;
     return (capabilities & CAP_QUEUED) != 0u;
@@ -101,23 +101,23 @@ uint32_t adapter_answers(void)
 
 static void stop_engine(void)
 {
-    write32(at(PX_CMD), CMD_RECEIVE | CMD_SPIN_UP | CMD_POWER_ON);
-    await_bits(at(PX_CMD), CMD_RUNNING, 0, ENGINE_TICKS);
+    write32(port_register(PX_CMD), CMD_RECEIVE | CMD_SPIN_UP | CMD_POWER_ON);
+    await_bits(port_register(PX_CMD), CMD_RUNNING, 0, ENGINE_TICKS);
 }
 
 static void forget_interrupts(void)
 {
-    write32(at(PX_IS), INT_ALL);
+    write32(port_register(PX_IS), INT_ALL);
     write32(HBA_IS, port_bit());
 }
 
 /* Requires: the engine is stopped. */
 static void stop_receiving(void)
 {
-    write32(at(PX_IE), 0);
+    write32(port_register(PX_IE), 0);
     write32(HBA_GHC, GHC_AHCI);
-    write32(at(PX_CMD), CMD_SPIN_UP | CMD_POWER_ON);
-    await_bits(at(PX_CMD), CMD_RECEIVING, 0, ENGINE_TICKS);
+    write32(port_register(PX_CMD), CMD_SPIN_UP | CMD_POWER_ON);
+    await_bits(port_register(PX_CMD), CMD_RECEIVING, 0, ENGINE_TICKS);
     if (!is_gone) {
         forget_interrupts();
     }
@@ -125,13 +125,13 @@ static void stop_receiving(void)
 
 uint32_t acknowledge(void)
 {
-    uint32_t status = read32(at(PX_IS));
+    uint32_t status = read32(port_register(PX_IS));
 
     if (status != INT_ALL) {
-        write32(at(PX_IS), status);
+        write32(port_register(PX_IS), status);
         write32(HBA_IS, port_bit());
         if ((status & (INT_CONNECT | INT_PHY_READY)) != 0u) {
-            write32(at(PX_SERR), 0xffffffffu);
+            write32(port_register(PX_SERR), 0xffffffffu);
         }
     }
     return status;
@@ -139,49 +139,49 @@ uint32_t acknowledge(void)
 
 uint32_t port_has_error(void)
 {
-    return (read32(at(PX_IS)) & INT_ERRORS) != 0u;
+    return (read32(port_register(PX_IS)) & INT_ERRORS) != 0u;
 }
 
 uint32_t disk_is_there(void)
 {
-    return (read32(at(PX_SSTS)) & SSTS_DETECT) == DETECT_PRESENT;
+    return (read32(port_register(PX_SSTS)) & SSTS_DETECT) == DETECT_PRESENT;
 }
 
 static void allow_interrupts(void)
 {
     forget_interrupts();
-    write32(at(PX_IE), INT_COMMAND_DONE | INT_SET_BITS | INT_CONNECT | INT_PHY_READY | INT_ERRORS);
+    write32(port_register(PX_IE), INT_COMMAND_DONE | INT_SET_BITS | INT_CONNECT | INT_PHY_READY | INT_ERRORS);
     write32(HBA_GHC, GHC_AHCI | GHC_INTERRUPTS);
 }
 
 /* Errors are forgotten, those of a single command too. */
 void start_port(void)
 {
-    write32(at(PX_SERR), 0xffffffffu);
+    write32(port_register(PX_SERR), 0xffffffffu);
     allow_interrupts();
-    write32(at(PX_CMD), CMD_START | CMD_RECEIVE | CMD_SPIN_UP | CMD_POWER_ON);
+    write32(port_register(PX_CMD), CMD_START | CMD_RECEIVE | CMD_SPIN_UP | CMD_POWER_ON);
 }
 
 /* For as long as a disk needs to notice: it lets go of all commands. */
 static void hold_link(void)
 {
-    write32(at(PX_SCTL), SCTL_INIT);
+    write32(port_register(PX_SCTL), SCTL_INIT);
     if (tick()) {
-        write32(at(PX_SCTL), SCTL_RUN);
+        write32(port_register(PX_SCTL), SCTL_RUN);
     }
 }
 
 /* Returns 1 if a device has answered; commands can then be given. */
 static uint32_t await_device(void)
 {
-    uint32_t is_there = await_bits(at(PX_SSTS), SSTS_DETECT, DETECT_PRESENT, LINK_TICKS);
+    uint32_t is_there = await_bits(port_register(PX_SSTS), SSTS_DETECT, DETECT_PRESENT, LINK_TICKS);
 
     if (is_gone) {
         return 0;
     }
-    write32(at(PX_SERR), 0xffffffffu);
-    write32(at(PX_CMD), CMD_RECEIVE | CMD_SPIN_UP | CMD_POWER_ON);
-    if (is_there && await_bits(at(PX_TFD), TFD_BUSY | TFD_REQUEST, 0, READY_TICKS)) {
+    write32(port_register(PX_SERR), 0xffffffffu);
+    write32(port_register(PX_CMD), CMD_RECEIVE | CMD_SPIN_UP | CMD_POWER_ON);
+    if (is_there && await_bits(port_register(PX_TFD), TFD_BUSY | TFD_REQUEST, 0, READY_TICKS)) {
         start_port();
         return 1;
     }

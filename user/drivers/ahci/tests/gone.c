@@ -90,7 +90,7 @@ static void set_working(uint32_t busy)
     set_all_registers(0);
     has_failed = 0;
     write32(HBA_GHC, GHC_AHCI | GHC_INTERRUPTS);
-    write32(at(PX_SACT), busy);
+    write32(port_register(PX_SACT), busy);
 }
 
 static void begin(void)
@@ -123,9 +123,9 @@ static uint32_t executes(uint32_t is_finished)
 {
     issued = 0;
     execute(ATA_FLUSH, 0, 0, 0);
-    CHECK(read32(at(PX_CI)) == 1);
+    CHECK(read32(port_register(PX_CI)) == 1);
     if (is_finished) {
-        write32(at(PX_CI), 0);
+        write32(port_register(PX_CI), 0);
     }
     return has_executed();
 }
@@ -147,15 +147,15 @@ static void test_executed(void)
 static void test_errors(void)
 {
     set_working(0);
-    write32(at(PX_IS), INT_ERRORS);
+    write32(port_register(PX_IS), INT_ERRORS);
     CHECK(!executes(0) && !is_executing());
     set_working(0);
-    write32(at(PX_IS), INT_ERRORS);
+    write32(port_register(PX_IS), INT_ERRORS);
     CHECK(!executes(1));
     set_working(0);
     execute(ATA_FLUSH, 0, 0, 0);
     has_failed = 1;
-    write32(at(PX_CI), 0);
+    write32(port_register(PX_CI), 0);
     CHECK(!is_executing() && !has_executed());
 }
 
