@@ -58,6 +58,8 @@ pub struct LoopVisit {
     /// The number of its exits, and whether another than the path's own was taken.
     pub exits: usize,
     pub is_other: bool,
+    /// It could not go on, so that more iterations are of no use.
+    pub is_exhausted: bool,
 }
 
 /// The run built so far; the next plan reuses the part that both plans share.
@@ -161,7 +163,7 @@ impl<'a, 'b> Concretizer<'a, 'b> {
         let is_meant = |index: usize| plan.exit == 0 || plan.exit == index + 1;
         let unroller = self.unroller(head, plan);
         let start = self.run.mark();
-        let (mut left, mut count) = (plan.more, 0);
+        let (mut left, mut count, mut is_exhausted) = (plan.more, 0, false);
         self.run.is_shown = false;
         let taken = loop {
             let mark = self.run.mark();
@@ -197,6 +199,7 @@ impl<'a, 'b> Concretizer<'a, 'b> {
             }
             let is_much = self.run.steps.len() > MOST_STEPS || (plan.asks_solver && count > MOST_ASKED);
             if is_much || unroller.iterate(&mut self.run, solver)?.is_none() {
+                is_exhausted = true;
                 self.run.undo(mark);
                 break None;
             }
@@ -205,7 +208,16 @@ impl<'a, 'b> Concretizer<'a, 'b> {
         let repeats = self.repeats.iter().filter(|repeat| repeat.steps.start < start.steps).count();
         let iterations = start.steps..self.run.steps.len();
         let is_other = taken.is_some_and(|index| index > 0);
-        self.loops.push(LoopVisit { head, at, mark: start, iterations, repeats, exits: exits.len(), is_other });
+        self.loops.push(LoopVisit {
+            head,
+            at,
+            mark: start,
+            iterations,
+            repeats,
+            exits: exits.len(),
+            is_other,
+            is_exhausted,
+        });
         let end = exits.first().map_or(at + 1, |exit| exit.end);
         Ok(match taken {
             Some(0) => Ok(None),

@@ -42,6 +42,8 @@ struct Candidate {
     progress: usize,
     /// Contradictions found so far, as edges of the path: each further one means that one was resolved.
     cores: BTreeSet<Vec<usize>>,
+    /// All of them are: the previous attempt came farther than any before, and can happen up to there.
+    is_possible: bool,
 }
 
 /// Searches for a concrete run along a path of the summarised program, up to the first `last` steps of its last edge. With
@@ -55,12 +57,14 @@ pub fn find<'a>(
 ) -> Result<Search<'a>, SolverError> {
     let mut coarse = BTreeSet::new();
     let mut queue = vec![Candidate::default()];
+    let mut farthest = 0;
     let mut tried: HashSet<Vec<LoopPlan>> = HashSet::default();
     let mut concretizer = Concretizer::new(context, Path { program: context.program, edges, last });
     loop {
         // The farthest first, then the simplest, then the oldest.
         let cost = |one: &Candidate| one.plans.iter().map(LoopPlan::cost).sum::<usize>();
-        let rank = |one: &Candidate| (Reverse(one.progress), Reverse(one.cores.len()), cost(one));
+        let resolved = |one: &Candidate| one.cores.len() + usize::from(one.is_possible);
+        let rank = |one: &Candidate| (Reverse(one.progress), Reverse(resolved(one)), cost(one));
         let Some(next) = (0..queue.len()).min_by_key(|index| (rank(&queue[*index]), *index)) else { break };
         let Candidate { plans, mut cores, .. } = queue.remove(next);
         if tried.len() >= ATTEMPTS || context.is_late(solver) {
@@ -69,7 +73,11 @@ pub fn find<'a>(
         if !tried.insert(plans.clone()) {
             continue;
         }
-        let (relevant_loops, progress) = match concretizer.make(solver, &plans)? {
+        let mut is_possible = false;
+        let made = concretizer.make(solver, &plans)?;
+        let reached = concretizer.before.len();
+        farthest = farthest.max(reached);
+        let (relevant_loops, progress) = match made {
             Ok(()) => {
                 let first = turn
                     .map(|edge| edge.checked_sub(1).map_or(concretizer.run.start(), |edge| concretizer.before[edge]));
@@ -100,9 +108,11 @@ pub fn find<'a>(
                         cores.insert(concretizer.edges(&core));
                         (concretizer.relevant_loops(&steps, &core, None), usize::MAX)
                     }
-                    _ => {
+                    answer => {
+                        is_possible = reached == farthest && matches!(answer, Feasible::Yes(_));
+                        let progress = if is_possible { usize::MAX } else { reached };
                         let core: Vec<usize> = (from..steps.len()).collect();
-                        (concretizer.relevant_loops(&steps, &core, None), concretizer.before.len())
+                        (concretizer.relevant_loops(&steps, &core, None), progress)
                     }
                 }
             }
@@ -121,7 +131,7 @@ pub fn find<'a>(
                 (!own.asks_solver, LoopPlan { asks_solver: true, ..own }),
                 (exit <= visit.exits, LoopPlan { exit, ..own }),
                 (own.asks_solver && !own.is_reversed && has_choice, LoopPlan { is_reversed: true, ..own }),
-                (own.more < most, LoopPlan { more: own.more + 1, ..own }),
+                (own.more < most && !visit.is_exhausted, LoopPlan { more: own.more + 1, ..own }),
             ];
             for (_, other) in others.into_iter().filter(|(is_new, _)| *is_new) {
                 let mut plans = plans.clone();
@@ -130,7 +140,15 @@ pub fn find<'a>(
                 if other.asks_solver != own.asks_solver {
                     concretizer.spread(&mut plans, visit.head, other);
                 }
-                queue.push(Candidate { plans, progress, cores: cores.clone() });
+                // What the loops behind it need was found behind another run: they may need less now.
+                let mut anew = plans.clone();
+                for plan in &mut anew[index + 1..] {
+                    *plan = LoopPlan { asks_solver: plan.asks_solver, ..LoopPlan::default() };
+                }
+                let is_other = anew != plans;
+                for plans in is_other.then_some(anew).into_iter().chain([plans]) {
+                    queue.push(Candidate { plans, progress, cores: cores.clone(), is_possible });
+                }
             }
         }
     }
