@@ -38,8 +38,9 @@ uint32_t set_ring(struct stream *s, uint32_t buffer, uint32_t period, uint32_t p
     /* A fragment for each page, and one more for a period that begins within a page. */
     uint64_t fragments = times(period / PAGE + 2u, periods);
 
-    if (buffer % FRAGMENT_ALIGN != 0u || period % FRAGMENT_ALIGN != 0u || period == 0u || periods < 2u ||
-        size > RING_MOST || buffer + size > area || fragments > NUM_FRAGMENT) {
+    /* Two periods or more: asked of the size, since the checker does not relate the sum of a loop to its count. */
+    if (buffer % FRAGMENT_ALIGN != 0u || period % FRAGMENT_ALIGN != 0u || period == 0u ||
+        size < 2u * (uint64_t)period || size > RING_MOST || buffer + size > area || fragments > NUM_FRAGMENT) {
         return 0;
     }
     s->buffer = buffer;
