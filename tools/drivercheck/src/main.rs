@@ -10,7 +10,7 @@ use drivercheck::own;
 use drivercheck::report::{picture, sarif};
 use drivercheck::result::{Comparison, DriversResult, Summary};
 use drivercheck::seeded;
-use drivercheck_command::{Cli, Command, Flags, Format};
+use drivercheck_command::{Cli, Command, Flags, Format, Kind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -57,12 +57,17 @@ fn answer(cli: &Cli) -> Answer {
             }
             verify(cli.format, flags, &drivers)
         }
-        Command::Seeded { only, seed, shard, record, flags } => {
+        Command::Seeded { kind, only, seed, shard, record, flags } => {
+            let kind = match kind {
+                None => seeded::Kind::All,
+                Some(Kind::Faults) => seeded::Kind::Faults,
+                Some(Kind::Variations) => seeded::Kind::Variations,
+            };
             let tell = |outcome: &seeded::Outcome| print::outcome(cli.format, outcome, flags.traces);
             let scratch = flags.scratch.join("seeded");
-            let all = seeded::seeded(&flags.root, &scratch, &options(flags), only, *seed, *shard, &tell)?;
+            let all = seeded::seeded(&flags.root, &scratch, &options(flags), kind, only, *seed, *shard, &tell)?;
             if let Some(path) = record {
-                let written = all.record(*seed, *shard).write(path);
+                let written = all.record(kind, *seed, *shard).write(path);
                 written.map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
             }
             let is_good = all.faults.iter().chain(&all.variations).all(|outcome| outcome.is_good);
@@ -231,5 +236,45 @@ fn options(flags: &Flags) -> Options {
         until: None,
         coverage: true,
         memory: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{chosen, Cli, Command};
+    use clap::Parser;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    /// Each driver, and each service that is written like one, is verified whole by some test of `tests/cli`.
+    #[test]
+    fn every_driver_is_verified_by_a_test() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let cli = Cli::parse_from(["drivers".as_ref(), "verify".as_ref(), "--root".as_ref(), root.as_os_str()]);
+        let Command::Verify { names, flags } = cli.command else { panic!("that is the command") };
+        let all: BTreeSet<String> =
+            chosen(&names, &flags).unwrap().iter().map(|source| source.files[0].file_stem()).map(text).collect();
+        assert!(["ahci", "block", "switch"].iter().all(|name| all.contains(*name)), "{all:?}");
+        let mut verified = BTreeSet::new();
+        for entry in std::fs::read_dir(root.join("tests/cli")).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "toml") {
+                continue;
+            }
+            let test: toml::Table = toml::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+            let arguments: Vec<&str> =
+                test["arguments"].as_array().unwrap().iter().filter_map(|one| one.as_str()).collect();
+            // Whole: with no option but the format.
+            let Some(names) = arguments.strip_prefix(&["drivers", "verify"]) else { continue };
+            let Some(names) = names.strip_suffix(&["--format", "json"]) else { continue };
+            if !names.iter().any(|name| name.starts_with("--")) {
+                verified.extend(names.iter().map(|name| name.to_string()));
+            }
+        }
+        assert_eq!(all, verified);
+    }
+
+    fn text(name: Option<&std::ffi::OsStr>) -> String {
+        name.unwrap_or_default().to_string_lossy().into_owned()
     }
 }

@@ -36,6 +36,14 @@ struct List {
     variation: Vec<Entry>,
 }
 
+/// Which patches of the list are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    All,
+    Faults,
+    Variations,
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -75,9 +83,10 @@ pub struct Outcomes {
 }
 
 impl Outcomes {
-    /// As the record of a shard of the campaign `faults`.
-    pub fn record(&self, seed: u64, shard: Shard) -> Record {
-        let mut record = Record::new("faults", seed, shard);
+    /// As the record of a shard of the campaign `variations`, or `faults`.
+    pub fn record(&self, kind: Kind, seed: u64, shard: Shard) -> Record {
+        let campaign = if kind == Kind::Variations { "variations" } else { "faults" };
+        let mut record = Record::new(campaign, seed, shard);
         for outcome in self.faults.iter().chain(&self.variations) {
             let item = record.push(&outcome.name, outcome.verdict, outcome.is_good);
             item.detail.insert("rule".into(), outcome.rule.into());
@@ -91,10 +100,12 @@ impl Outcomes {
 }
 
 /// Runs those of a shard whose name contains `only`. `root` is the root of the sources.
+#[allow(clippy::too_many_arguments)]
 pub fn seeded(
     root: &Path,
     scratch: &Path,
     options: &Options,
+    kind: Kind,
     only: &str,
     seed: u64,
     shard: Shard,
@@ -106,7 +117,8 @@ pub fn seeded(
     let list: List = toml::from_str(&text).map_err(|error| SeededError::List(path, error))?;
     let mut outcomes = Outcomes::default();
     let entries = list.fault.iter().map(|one| (one, true)).chain(list.variation.iter().map(|one| (one, false)));
-    for (entry, is_fault) in share(entries.collect(), seed, shard) {
+    let is_meant = |is_fault: bool| kind == Kind::All || is_fault == (kind == Kind::Faults);
+    for (entry, is_fault) in share(entries.filter(|(_, is_fault)| is_meant(*is_fault)).collect(), seed, shard) {
         if !entry.name.contains(only) {
             continue;
         }
@@ -255,7 +267,7 @@ fn patch(patch: &Path, tree: &Path) -> Result<(), SeededError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{one, Entry, List, Outcome, Outcomes};
+    use super::{one, Entry, Kind, List, Outcome, Outcomes};
     use crate::check::Options;
     use campaign::Shard;
     use serde_json::json;
@@ -281,6 +293,24 @@ mod tests {
             let flags = ["-p1", "--batch", "--forward", "--dry-run", "-d"];
             let output = Command::new("patch").args(flags).arg(&root).stdin(patch).output().unwrap();
             assert!(output.status.success(), "{one}: {}", String::from_utf8_lossy(&output.stdout));
+        }
+    }
+
+    /// Of each driver there are at least 20 correct variations, among them some with a state in an array, in a struct for each port or
+    /// client, with tables, and with answers by helper functions.
+    #[test]
+    fn every_driver_has_its_variations() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let list: List =
+            toml::from_str(&std::fs::read_to_string(root.join("tests/faults/faults.toml")).unwrap()).unwrap();
+        for entry in std::fs::read_dir(root.join("user/drivers")).unwrap() {
+            let driver = entry.unwrap().file_name().into_string().unwrap();
+            let own: Vec<&str> =
+                list.variation.iter().filter(|one| one.driver == driver).map(|one| one.name.as_str()).collect();
+            assert!(own.len() >= 20, "{driver}: {} variations", own.len());
+            for form in ["-state-in-array", "-state-in-per-port-struct", "-by-table", "-answers-by-helpers"] {
+                assert!(own.iter().any(|name| name.ends_with(form)), "{driver}: none called {driver}…{form}");
+            }
         }
     }
 
@@ -324,11 +354,13 @@ mod tests {
             rows: Vec::new(),
         };
         let all = Outcomes { faults: vec![outcome("a", Some(3), true)], variations: vec![outcome("b", None, false)] };
-        let record = serde_json::to_value(all.record(7, Shard { index: 2, count: 5 })).unwrap();
+        let shard = Shard { index: 2, count: 5 };
+        let record = serde_json::to_value(all.record(Kind::All, 7, shard)).unwrap();
         let expected = json!([
             { "id": "a", "verdict": "VIOLATED", "good": true, "rule": 3, "seconds": 1.5 },
             { "id": "b", "verdict": "VIOLATED", "good": false, "rule": null, "seconds": 1.5 },
         ]);
         assert_eq!(record, json!({ "campaign": "faults", "seed": 7, "shard": [2, 5], "items": expected }));
+        assert_eq!(all.record(Kind::Variations, 7, shard).campaign, "variations");
     }
 }

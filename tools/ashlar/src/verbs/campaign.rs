@@ -31,8 +31,8 @@ enum Work {
     },
     /// A campaign of the proofs.
     Proofs(ProofCampaign),
-    /// The seeded faults of the drivers and the correct variations: a committed list, in an order that the seed gives.
-    Faults,
+    /// The seeded faults of the drivers, or their correct variations: a committed list, in an order that the seed gives.
+    Seeded(&'static str),
     /// So many random pairs of protocols and driver, of which the checker and all runs must say the same.
     Differential,
     /// The programs of the timing analysis's set for each of their targets, in an order that the seed gives.
@@ -121,9 +121,15 @@ const CAMPAIGNS: &[Campaign] = &[
     },
     Campaign {
         name: "faults",
-        about: "every seeded fault of the drivers is found, and no correct variation is refused",
+        about: "every seeded fault of the drivers is found, with the rule that it breaks",
         items: 0,
-        work: Work::Faults,
+        work: Work::Seeded("faults"),
+    },
+    Campaign {
+        name: "variations",
+        about: "every correct variation of the drivers, refactorings most of them, stays proved by all rules",
+        items: 0,
+        work: Work::Seeded("variations"),
     },
     Campaign {
         name: "drivers-differential",
@@ -250,7 +256,9 @@ fn one_shard(
             let record = prove::shard(*kind, items, seed, shard, project, output)?;
             Record { campaign: campaign.name.to_string(), ..record }
         }
-        Work::Faults => by_tool(own_tool()?.args(["drivers", "seeded"]), seed, shard, &path, project)?,
+        Work::Seeded(kind) => {
+            by_tool(own_tool()?.args(["drivers", "seeded", "--kind", kind]), seed, shard, &path, project)?
+        }
         Work::Differential => {
             let pairs = items.to_string();
             by_tool(own_tool()?.args(["drivers", "differential", "--pairs", &pairs]), seed, shard, &path, project)?

@@ -25,6 +25,13 @@ pub enum Format {
     Json,
 }
 
+/// Of the patches on drivers.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    Faults,
+    Variations,
+}
+
 #[derive(Subcommand)]
 pub enum Command {
     /// Check a driver that is given as files
@@ -49,6 +56,9 @@ pub enum Command {
     },
     /// Find the seeded faults, and prove the correct variations
     Seeded {
+        /// Only faults, or only variations
+        #[arg(long, value_enum)]
+        kind: Option<Kind>,
         /// Only those whose name contains this
         #[arg(long, default_value = "")]
         only: String,
