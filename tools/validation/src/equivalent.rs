@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use wcet_binary::lift::il::{Expression, Flow, Kind, Op, Operand, Register, Value};
+use wcet_binary::lift::il::{self, Expression, Flow, Op, Operand, Register, Value};
 
 use crate::image::{Image, DF, GENERAL, RAX, RDX};
 use crate::machine::{arithmetic, unary, uses_vector, WITHOUT_EFFECT};
@@ -19,13 +19,19 @@ use crate::term::{clear, constant, fresh, Term};
 const MOST: usize = 64;
 const QUESTIONS: u64 = 100;
 
-/// Something that code does besides computing, with the terms that must be equal.
+/// Something that code does besides computing.
 #[derive(Debug, PartialEq, Eq)]
-enum Deed {
+enum Kind {
     Load(u32),
     Store,
     Input(String),
     Output(String),
+}
+
+/// The terms that must be equal: address and value.
+struct Deed {
+    kind: Kind,
+    terms: Vec<Term>,
 }
 
 /// What is the same for both: what registers hold at first, and what is read from memory and ports, in order.
@@ -34,15 +40,20 @@ struct World {
     read: Vec<Term>,
 }
 
-struct Run<'w> {
-    world: &'w mut World,
+/// What a block does.
+struct Done {
+    deeds: Vec<Deed>,
     registers: Vec<Term>,
-    temporaries: Vec<Term>,
-    deeds: Vec<(Deed, Vec<Term>)>,
-    reads: usize,
     written: BTreeSet<usize>,
     /// Where the block ends.
     end: u64,
+}
+
+struct Run<'w> {
+    world: &'w mut World,
+    temporaries: Vec<Term>,
+    reads: usize,
+    done: Done,
 }
 
 /// Whether the code of two images does the same from this instruction on, in which they differ.
@@ -51,50 +62,39 @@ pub fn is_equivalent(before: &Image<'_>, now: &Image<'_>, address: u64, solver: 
     solver.restart(QUESTIONS);
     let registers = (0..=DF).map(|at| fresh("register", if at < GENERAL + 2 { 64 } else { 8 })).collect();
     let mut world = World { registers, read: Vec::new() };
-    let Some((deeds, registers, written, end)) = Run::of(before, address, &mut world) else { return false };
-    let Some((deeds_now, registers_now, written_now, end_now)) = Run::of(now, address, &mut world) else {
-        return false;
-    };
-    let same_kind = |((a, x), (b, y)): (&(Deed, Vec<Term>), &(Deed, Vec<Term>))| a == b && x.len() == y.len();
-    if end != end_now || deeds.len() != deeds_now.len() || !deeds.iter().zip(&deeds_now).all(same_kind) {
+    let Some(then) = Run::of(before, address, &mut world) else { return false };
+    let Some(new) = Run::of(now, address, &mut world) else { return false };
+    let is_alike = |(a, b): (&Deed, &Deed)| a.kind == b.kind && a.terms.len() == b.terms.len();
+    if then.end != new.end || then.deeds.len() != new.deeds.len() || !then.deeds.iter().zip(&new.deeds).all(is_alike) {
         return false;
     }
     // Callers may rely on what a function leaves alone.
-    if !written_now.is_subset(&written) {
+    if !new.written.is_subset(&then.written) {
         return false;
     }
-    let live = before.live(end) | now.live(end);
+    let live = before.live(then.end) | now.live(new.end);
     let mut pairs: Vec<(Term, Term)> = Vec::new();
-    for ((_, a), (_, b)) in deeds.iter().zip(&deeds_now) {
-        pairs.extend(a.iter().copied().zip(b.iter().copied()));
+    for (a, b) in then.deeds.iter().zip(&new.deeds) {
+        pairs.extend(a.terms.iter().copied().zip(b.terms.iter().copied()));
     }
-    let held = registers.iter().zip(&registers_now).enumerate();
+    let held = then.registers.iter().zip(&new.registers).enumerate();
     pairs.extend(held.filter(|(at, _)| live >> at & 1 != 0).map(|(_, (a, b))| (*a, *b)));
     pairs
         .into_iter()
         .all(|(a, b)| a == b || a.width() == b.width() && matches!(solver.ask(&[not(equal(a, b))]), Ok(Outcome::Never)))
 }
 
-type Found = (Vec<(Deed, Vec<Term>)>, Vec<Term>, BTreeSet<usize>, u64);
-
 impl Run<'_> {
     /// What a block does from an address on; none if that is not known.
-    fn of(image: &Image<'_>, address: u64, world: &mut World) -> Option<Found> {
+    fn of(image: &Image<'_>, address: u64, world: &mut World) -> Option<Done> {
         let registers = world.registers.clone();
-        let mut run = Run {
-            world,
-            registers,
-            temporaries: Vec::new(),
-            deeds: Vec::new(),
-            reads: 0,
-            written: BTreeSet::new(),
-            end: address,
-        };
+        let done = Done { deeds: Vec::new(), registers, written: BTreeSet::new(), end: address };
+        let mut run = Run { world, temporaries: Vec::new(), reads: 0, done };
         for _ in 0..MOST {
-            let instruction = image.instruction(run.end).ok()?;
+            let instruction = image.instruction(run.done.end).ok()?;
             let text = image.text(&instruction);
             let is_skipped = WITHOUT_EFFECT.contains(&instruction.mnemonic.as_str());
-            if instruction.kind != Kind::Ordinary && !is_skipped {
+            if instruction.kind != il::Kind::Ordinary && !is_skipped {
                 if !run.port(&text) {
                     break;
                 }
@@ -104,9 +104,13 @@ impl Run<'_> {
                 run.temporaries.clear();
                 instruction.ops.iter().try_for_each(|op| run.op(op))?;
             }
-            run.end = instruction.next();
+            run.done.end = instruction.next();
         }
-        (run.end != address).then_some((run.deeds, run.registers, run.written, run.end))
+        (run.done.end != address).then_some(run.done)
+    }
+
+    fn does(&mut self, kind: Kind, terms: Vec<Term>) {
+        self.done.deeds.push(Deed { kind, terms });
     }
 
     /// The next thing that is read.
@@ -120,7 +124,7 @@ impl Run<'_> {
 
     /// `in` or `out` with the port's number in `dx`; false for everything else.
     fn port(&mut self, text: &str) -> bool {
-        let port = extract(self.registers[RDX], 0, 16);
+        let port = extract(self.done.registers[RDX], 0, 16);
         let width = |register: &str| match register {
             "al" => Some(8),
             "ax" => Some(16),
@@ -129,15 +133,15 @@ impl Run<'_> {
         };
         if let Some(width) = text.strip_prefix("in ").and_then(|rest| rest.strip_suffix(",dx")).and_then(width) {
             let Some(value) = self.read(width) else { return false };
-            self.deeds.push((Deed::Input(text.to_string()), vec![port]));
-            let all = self.registers[RAX];
-            self.registers[RAX] = if width == 32 { zero_extend(value, 64) } else { insert(all, value, 0) };
-            self.written.insert(RAX);
+            self.does(Kind::Input(text.to_string()), vec![port]);
+            let all = self.done.registers[RAX];
+            self.done.registers[RAX] = if width == 32 { zero_extend(value, 64) } else { insert(all, value, 0) };
+            self.done.written.insert(RAX);
             return true;
         }
         let Some(width) = text.strip_prefix("out dx,").and_then(width) else { return false };
-        let value = extract(self.registers[RAX], 0, width);
-        self.deeds.push((Deed::Output(text.to_string()), vec![port, value]));
+        let value = extract(self.done.registers[RAX], 0, width);
+        self.does(Kind::Output(text.to_string()), vec![port, value]);
         true
     }
 
@@ -149,7 +153,7 @@ impl Run<'_> {
         let found = match value.operand {
             Operand::Constant(number) => return Some(constant(u128::from(number), width)),
             Operand::Temporary(number) => self.temporaries.get(usize::from(number)).copied(),
-            Operand::Register(Register(number)) => self.registers.get(usize::from(number)).copied(),
+            Operand::Register(Register(number)) => self.done.registers.get(usize::from(number)).copied(),
         }?;
         match found.width() {
             has if has == width => Some(found),
@@ -171,15 +175,15 @@ impl Run<'_> {
                         self.temporaries[number] = value;
                     }
                     Operand::Register(Register(number)) => {
-                        *self.registers.get_mut(usize::from(number))? = value;
-                        self.written.insert(usize::from(number));
+                        *self.done.registers.get_mut(usize::from(number))? = value;
+                        self.done.written.insert(usize::from(number));
                     }
                     Operand::Constant(_) => return None,
                 }
             }
             Op::Store { address, from, when: None } => {
                 let terms = vec![self.value(address)?, self.value(from)?];
-                self.deeds.push((Deed::Store, terms));
+                self.does(Kind::Store, terms);
             }
             Op::Store { .. } | Op::ClobberMemory => return None,
         }
@@ -203,7 +207,7 @@ impl Run<'_> {
             }
             Expression::Load { address, when: None } => {
                 let address = self.value(address)?;
-                self.deeds.push((Deed::Load(width), vec![address]));
+                self.does(Kind::Load(width), vec![address]);
                 self.read(width)?
             }
             // What an instruction leaves open is no number that two runs have in common.
