@@ -41,6 +41,7 @@ enum Work {
     CoreTiming,
     /// The vectors of a kernel of others, which is fetched and compiled.
     ForeignTiming,
+    /// The handlers of an RTOS of others, which is fetched and compiled.
     RtosTiming,
     /// Programs made to mislead the timing analysis, so many for each instruction set.
     AdversarialTiming,
