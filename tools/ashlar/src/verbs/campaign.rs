@@ -25,10 +25,7 @@ struct Campaign {
 
 enum Work {
     /// Each item boots a case of `tests/cases` with a seed of its own as the argument of this table of the description.
-    Boot {
-        case: &'static str,
-        table: [&'static str; 2],
-    },
+    Boot { case: &'static str, table: [&'static str; 2] },
     /// A campaign of the proofs.
     Proofs(ProofCampaign),
     /// The seeded faults of the drivers, or their correct variations: a committed list, in an order that the seed gives.
