@@ -29,6 +29,7 @@ mod arbitrary_registers;
 mod arithmetic;
 mod build;
 mod calls;
+mod each_path;
 mod effects;
 mod enumeration;
 mod executor;
@@ -47,6 +48,7 @@ mod unroll;
 mod value;
 mod whole_region;
 
+pub use each_path::{walk, Walking};
 pub use effects::{written, Effects, Known as KnownEffects};
 pub use executor::{Executor, Leave, State};
 pub use frames::{Frames, Known};

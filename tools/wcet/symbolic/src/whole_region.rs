@@ -109,8 +109,8 @@ pub fn follow(
 }
 
 /// Addresses that are told apart in one access, and stores that one load may distinguish.
-const CHOICES: usize = 40;
-const CASES: usize = 400;
+pub(crate) const CHOICES: usize = 40;
+pub(crate) const CASES: usize = 400;
 
 /// Assignments that are remembered.
 const MODELS: usize = 8;

@@ -1,7 +1,8 @@
 //! Model checking for the loops that inference leaves without a bound, or with one that may not be the least.
 //!
 //! First each loop that is left is unrolled by itself for a while; then a measure is sought that each iteration makes smaller,
-//! which takes one iteration alone; then the region is followed as a whole, which says most; where that is too much, loops
+//! which takes one iteration alone; then, if a loop is open, each path of the region is executed by itself, which is enough where those are few;
+//! then the region is followed as a whole, which says most; where that is too much, loops
 //! are unrolled by themselves with more effort. Inner loops first, since outer ones are unrolled with the bounds of those
 //! inside. What was found for one loop never depends on a guess about another: only bounds that are proven, or stated, are handed on.
 
@@ -12,7 +13,8 @@ use crate::loop_bounds::LoopBound;
 use wcet_binary::load::Program;
 use wcet_flow::context::{Expanded, LoopId};
 use wcet_symbolic::{
-    bound_by_measure, follow, least_bound, Checked, Effort, Following, Frames, Setting, Sharing, SolverError,
+    bound_by_measure, follow, least_bound, walk, Checked, Effort, Following, Frames, Setting, Sharing, SolverError,
+    Walking,
 };
 use wcet_values::Values;
 
@@ -36,6 +38,10 @@ pub fn check(
     measure(&setting, &Effort { deadline, ..Effort::little() }, bounds, &mut checked)?;
     // To make bounds smaller that are there is worth less than to find one.
     let open = bounds.iter().any(|found| found.bound.is_none());
+    if open {
+        each_path(&setting, &Walking { deadline, ..Walking::default() }, bounds, &mut checked)?;
+    }
+    let open = bounds.iter().any(|found| found.bound.is_none());
     let effort = Following { deadline, ..if open { Following::default() } else { Following::little() } };
     let found = follow(&setting, &|one| bounds[one].bound, &effort)?;
     for (one, found) in found.into_iter().enumerate() {
@@ -50,6 +56,27 @@ pub fn check(
     }
     unroll(&setting, &Effort { deadline, ..Effort::default() }, bounds, &mut checked, true)?;
     Ok(checked)
+}
+
+/// All loops of a region whose paths are few: the bounds that this gives are the least there are.
+fn each_path(
+    setting: &Setting<'_, '_>,
+    effort: &Walking,
+    bounds: &mut [LoopBound],
+    checked: &mut BTreeSet<LoopId>,
+) -> Result<(), SolverError> {
+    match walk(setting, effort)? {
+        Ok(found) => {
+            for (one, found) in found.into_iter().enumerate() {
+                if bounds[one].bound.is_none_or(|bound| found.bound < bound) {
+                    take(&mut bounds[one], found);
+                    checked.insert(one);
+                }
+            }
+        }
+        Err(why) => bounds.iter_mut().for_each(|one| refuse(one, &format!("by executing each path: {why}"))),
+    }
+    Ok(())
 }
 
 /// Loops without a bound of which one iteration tells that they end.

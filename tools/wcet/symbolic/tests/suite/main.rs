@@ -2,6 +2,7 @@
 
 mod bounds;
 mod compiled;
+mod each_path;
 mod follow;
 mod measures;
 mod random_programs;

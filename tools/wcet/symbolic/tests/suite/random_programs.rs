@@ -2,7 +2,7 @@
 
 use crate::compiled::{inputs, most, run::run, with_setting};
 use testing::Random;
-use wcet_symbolic::{follow, Following, Sharing};
+use wcet_symbolic::{follow, walk, Checked, Following, Setting, Sharing, Walking};
 
 /// C statements; loops end after a few iterations at the latest, most of them earlier.
 struct Writer {
@@ -87,8 +87,8 @@ fn program(seed: u64) -> String {
     )
 }
 
-#[test]
-fn bounds_are_what_some_input_reaches() {
+/// Loops, those with a bound, and those whose bound is what happens: with the bounds that are found so.
+fn held_against_runs(find: &dyn Fn(&Setting<'_, '_>) -> Vec<Result<Checked, String>>) -> (u32, u32, u32) {
     let all: Vec<Vec<u64>> = inputs(&(0..8).collect::<Vec<_>>(), 2).into_iter().filter(|input| input[1] < 4).collect();
     let counted = std::cell::Cell::new((0, 0, 0));
     for seed in 1..=12 {
@@ -101,8 +101,7 @@ fn bounds_are_what_some_input_reaches() {
                     *real = most.max(*real);
                 }
             }
-            let effort = Following { iterations: 300, all_steps: 6_000_000, ..Following::default() };
-            for (found, real) in follow(setting, &|_| None, &effort).unwrap().into_iter().zip(real) {
+            for (found, real) in find(setting).into_iter().zip(real) {
                 let (mut loops, mut bounded, mut exact) = counted.get();
                 loops += 1;
                 if let Ok(found) = found {
@@ -116,7 +115,27 @@ fn bounds_are_what_some_input_reaches() {
             }
         });
     }
-    let (loops, bounded, exact) = counted.get();
+    counted.get()
+}
+
+#[test]
+fn bounds_are_what_some_input_reaches() {
+    let effort = Following { iterations: 300, all_steps: 6_000_000, ..Following::default() };
+    let (loops, bounded, exact) = held_against_runs(&|setting| follow(setting, &|_| None, &effort).unwrap());
     println!("{loops} loops, {bounded} bounded, {exact} exact");
     assert!(loops > 40 && 10 * exact >= 9 * loops, "{loops} loops, {bounded} bounded, {exact} exact");
+}
+
+#[test]
+fn so_are_those_by_each_path() {
+    let effort = Walking { nodes: 20_000, all_steps: 6_000_000, ..Walking::default() };
+    let (loops, bounded, exact) = held_against_runs(&|setting| {
+        let count = setting.graph.loops.len();
+        match walk(setting, &effort).unwrap() {
+            Ok(found) => found.into_iter().map(Ok).collect(),
+            Err(why) => vec![Err(why); count],
+        }
+    });
+    println!("{loops} loops, {bounded} bounded, {exact} exact");
+    assert!(loops > 40 && 2 * exact >= loops && exact == bounded, "{loops} loops, {bounded} bounded, {exact} exact");
 }
