@@ -72,11 +72,11 @@ impl<'a> Lower<'a> {
                     let payload = values.get(1).cloned();
                     self.send_in_turn(&Sent { message, cookie, payload, is_known: true });
                 }
-                None if self.mailboxes.contains_key(&(number, true)) => {
-                    self.fault("the driver receives from this mailbox; it does not send to it");
+                None => {
+                    if self.at.is_some() || self.mailboxes.contains_key(&(number, true)) {
+                        self.wrong_mailbox(number, true);
+                    }
                 }
-                None if self.at.is_none() => {}
-                None => self.fault(format!("{number:#06x} is no mailbox of a protocol that was given")),
             }
             return Value::Void;
         }
@@ -99,6 +99,24 @@ impl<'a> Lower<'a> {
         self.assume(text);
         self.at = Some(done);
         Value::Void
+    }
+
+    /// A mailbox of the other direction, or none.
+    fn wrong_mailbox(&mut self, number: u64, is_sent: bool) {
+        let text = match self.mailboxes.get(&(number, is_sent)) {
+            Some((protocol, message)) => {
+                let own = &self.protocols[*protocol].protocol;
+                let name = format!("`{} {}`", own.name, own.messages[*message].name);
+                match is_sent {
+                    true => format!("the driver receives {name}; it does not send it"),
+                    false => format!("the driver sends {name}; it cannot wait for it"),
+                }
+            }
+            // Of a name that is not declared enough was said.
+            None if self.faults.iter().any(|fault| fault.place == self.place) => return,
+            None => format!("{number:#06x} is no mailbox of a protocol whose header the driver includes"),
+        };
+        self.fault(text);
     }
 
     pub(super) fn check_and_send(&mut self, sent: &Sent) {
@@ -131,10 +149,7 @@ impl<'a> Lower<'a> {
                             messages.insert(message);
                         }
                         None if self.is_console(number) => asks_console = true,
-                        None if self.mailboxes.contains_key(&(number, false)) => {
-                            self.fault("the driver sends to this mailbox; it cannot wait for it");
-                        }
-                        None => self.fault(format!("{number:#06x} is no mailbox of a protocol that was given")),
+                        None => self.wrong_mailbox(number, false),
                     }
                 }
             }

@@ -102,7 +102,7 @@ fn a_trace_counts_rounds() {
 fn refuses_all_at_once() {
     let Err(error) = driver("refused").unwrap().model() else { panic!("accepted") };
     let text = error.to_string();
-    for part in ["calls itself", "through a pointer", "receives from this mailbox"] {
+    for part in ["calls itself", "through a pointer", "; it does not send it"] {
         assert!(text.contains(part), "`{part}` is not in\n{text}");
     }
 }
