@@ -371,7 +371,11 @@ impl<'a> Lower<'a> {
         self.program.edges.push(Edge { from: first, to: body, steps, ..Edge::default() });
     }
 
+    /// From here operations belong to this text. Those of a framework's function belong to the driver's call of it.
     fn mark(&mut self, span: Span) {
+        if self.lines.is_framework(span.start) && !self.frames.is_empty() {
+            return;
+        }
         self.place = self.lines.place(span.start);
     }
 

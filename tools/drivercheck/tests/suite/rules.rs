@@ -1,6 +1,6 @@
 //! Small drivers: one that is right in roundabout ways, and for each rule one that breaks it.
 
-use crate::common::{driver, root, scratch};
+use crate::common::{check_text, driver, root, scratch};
 use drivercheck::check::{run, Options, Report};
 use drivercheck::counterexample::monitor::replays;
 use drivercheck::counterexample::trace::Event;
@@ -75,6 +75,19 @@ fn a_trace_tells_lines_messages_and_states() {
     for part in ["tries = 3", "?knock | Closed -> Answering", "| return", "rule 5"] {
         assert!(trace.contains(part), "`{part}` is not in\n{trace}");
     }
+}
+
+/// A register access stands where the driver makes it, not where the framework's function announces it.
+#[test]
+fn a_trace_names_the_drivers_own_line() {
+    let text = "#include \"ashlar/driver.h\"\n#include \"ashlar/pci_registers.h\"\n#include \"pci_protocol.h\"\n\
+                void driver(void)\n{\n    for (;;) {\n        read32(0);\n\
+                if (AWAIT(PCI_ON, PCI_OFF) == PCI_OFF) {\nEMIT(PCI_DONE);\n}\n}\n}\n";
+    let report = check_text("early", text, &Options::default()).unwrap();
+    let row = report.rows.iter().find(|row| row.rule == 1 && row.verdict == "VIOLATED").unwrap();
+    let trace = row.trace.as_ref().unwrap().to_string();
+    assert!(trace.contains("early.c:7 | !access | Off -> not enabled"), "{trace}");
+    assert!(!trace.contains("pci_registers.h"), "{trace}");
 }
 
 /// Where a later loop cannot turn because of how often an earlier one did, the earlier one gets another plan: without that
