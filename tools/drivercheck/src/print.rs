@@ -18,16 +18,18 @@ pub fn row(format: Format, row: &Row, with_trace: bool) {
     } else {
         row.subprotocol.clone()
     };
-    println!(
+    let mut text = format!(
         "{:<8} rule {}  {:<12} {subprotocol:<44} {:6.2} s {:5.0} MiB {:3} predicates {:3} refinements",
         row.verdict, row.rule, row.protocol, row.seconds, row.memory_mb, row.predicates, row.refinements
     );
     if let Some(reason) = &row.reason {
-        println!("    {reason}");
+        text += &format!("\n    {reason}");
     }
     if let (Some(trace), true) = (&row.trace, with_trace) {
-        println!("{trace}");
+        text += &format!("\n{trace}");
     }
+    // At once, as other threads print rows too.
+    println!("{text}");
 }
 
 /// What was assumed, and what the driver does not use.
