@@ -1,7 +1,8 @@
 /* Replays a run that the checker found on the run-time monitor: the very code and tables that debug images carry.
  *
- * Each field has its least value, but one that the run gives another one. The request that a run is about has the cookie 0; of the others, a message that opens one
- * takes the first free cookie, and one that names or closes one the first that is open. */
+ * Each field has its least value, but one that the run gives another one. The request that a run is about has the cookie 0 if
+ * the run opens it, and otherwise one that no request has. Of the others, a message that opens one takes the first free cookie,
+ * and one that names or closes one the first that is open. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,11 +13,34 @@
 static struct monitor monitors[NUM_PROTOCOL];
 static uint64_t words[NUM_PROTOCOL][64];
 
-static uint64_t cookie_for(const struct monitor *monitor, const struct protocol_message *message, uint32_t is_own)
+static uint32_t is_opened(uint32_t protocol, uint32_t request)
 {
+    const struct protocol *own = protocols[protocol];
+
+    for (uint32_t i = 0; i < NUM_EVENT; i++) {
+        if ((events[i].kind == SEND || events[i].kind == RECEIVE) && events[i].first && events[i].protocol == protocol) {
+            const struct protocol_message *message = &own->messages[events[i].mailbox - own->first_mailbox];
+            if (message->cookie == MONITOR_OPENS && message->request == request) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static uint64_t cookie_for(uint32_t protocol, const struct protocol_message *message, uint32_t is_own)
+{
+    const struct monitor *monitor = &monitors[protocol];
     const struct protocol_request *request = &monitor->protocol->requests[message->request];
 
-    for (uint64_t cookie = 1; !is_own && message->cookie != MONITOR_NO_COOKIE && cookie < request->limit; cookie++) {
+    if (message->cookie == MONITOR_NO_COOKIE) {
+        return 0;
+    }
+    uint32_t first = is_opened(protocol, message->request);
+    if (is_own) {
+        return first ? 0 : request->limit;
+    }
+    for (uint64_t cookie = first; cookie < request->limit; cookie++) {
         uint32_t is_open = monitor->open[request->first_word + cookie / 64] >> (cookie % 64) & 1;
         if (is_open == (message->cookie != MONITOR_OPENS)) {
             return cookie;
@@ -52,7 +76,7 @@ static enum monitor_verdict step(const struct event *event)
     }
     uint32_t id = event->mailbox - monitor->protocol->first_mailbox;
     const struct protocol_message *message = &monitor->protocol->messages[id];
-    uint64_t cookie = cookie_for(monitor, message, event->first);
+    uint64_t cookie = cookie_for(event->protocol, message, event->first);
     fill(monitor->protocol, message, payload);
     for (uint32_t k = 0; k < event->bytes; k++) {
         payload[event->offset + k] = (uint8_t)(event->value >> (8 * k));

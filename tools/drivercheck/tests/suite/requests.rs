@@ -1,8 +1,9 @@
 //! Rule 6: each request is completed once, with its cookie. Small drivers that keep cookies in several ways.
 
-use crate::common::{driver_of, root, scratch};
+use crate::common::{driver_of, drivers, root, scratch};
 use drivercheck::check::{run, Options};
 use drivercheck::counterexample::monitor::replays;
+use drivercheck::driver::{read, Source};
 
 /// Name, declarations, what is done with an order, what is done when the client leaves, and what the finding says: nothing
 /// where the driver is right.
@@ -85,4 +86,32 @@ fn counts_requests() {
             }
         }
     }
+}
+
+/// Where one request alone can be open, no other has a cookie: a wrong one replays on the monitor all the same.
+#[test]
+fn a_wrong_cookie_beside_the_only_request_replays() {
+    let directory = scratch("only");
+    std::fs::create_dir_all(&directory).unwrap();
+    let protocol = std::fs::read_to_string(drivers().join("jobs.proto")).unwrap();
+    let (path, one) = (directory.join("driver.c"), directory.join("jobs.proto"));
+    assert!(protocol.contains("request job 4"));
+    std::fs::write(&one, protocol.replace("request job 4", "request job 1")).unwrap();
+    let text = "#include \"ashlar/driver.h\"\n#include \"jobs_protocol.h\"\nvoid driver(void)\n{\n\
+                for (;;) {\nif (AWAIT(JOBS_ORDER, JOBS_LEAVE) == JOBS_ORDER) {\nEMIT(JOBS_DONE, 1);\n} else {\n\
+                EMIT(JOBS_LEFT);\n}\n}\n}\n";
+    std::fs::write(&path, text).unwrap();
+    let source = Source {
+        root: root(),
+        files: vec![path],
+        protocols: vec![one],
+        protocol_dir: root().join("protocols"),
+        scratch: scratch("only"),
+        ..Source::default()
+    };
+    let driver = read(&source).unwrap();
+    let report = run(&driver, &Options { rules: vec![6], threads: 1, ..Options::default() }, &|_| {}).unwrap();
+    let trace = report.rows.iter().find_map(|row| row.trace.as_ref()).unwrap();
+    assert!(trace.finding.contains("that is not open"), "{trace}");
+    assert!(replays(&root(), &scratch("only"), &driver, 6, trace).unwrap(), "{trace}");
 }
