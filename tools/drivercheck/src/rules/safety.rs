@@ -17,6 +17,7 @@ use crate::program::{Await, Claim, Message, Op, Program, Step, Wrong};
 use crate::rules::component::{Component, Next, Protocols, WHOLE};
 use crate::solver::{Solver, SolverError};
 use protocol::decompose::Purpose;
+use protocol::model::Cookie;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -336,6 +337,11 @@ fn broken(protocols: &Protocols, claim: Claim, wrong: Wrong, steps: &[&Step]) ->
         _ => None,
     });
     let last = last.unwrap_or_default();
+    let opens = steps.iter().rev().find_map(|step| match step.op {
+        Op::Emit((protocol, message)) => protocols.all[protocol].protocol.messages[message].cookie,
+        _ => None,
+    });
+    let opens = opens.is_some_and(|(role, _)| role == Cookie::Opens);
     let request = match claim {
         Claim::Requests(protocol, request) => &protocols.all[protocol].protocol.requests[request].name,
         Claim::Payload(message) => return unfit(protocols, message, wrong),
@@ -348,9 +354,11 @@ fn broken(protocols: &Protocols, claim: Claim, wrong: Wrong, steps: &[&Step]) ->
         Wrong::Open | Wrong::Elsewhere => {
             format!("rule 6: {last} while a `{request}` is open: it was not completed")
         }
-        _ => {
-            format!("rule 6: {last} with the cookie of a `{request}` that is not open")
+        // A client's message that opens one.
+        _ if opens => {
+            format!("rule 6: {last} with the cookie of a `{request}` that is open already, or one past the limit")
         }
+        _ => format!("rule 6: {last} with the cookie of a `{request}` that is not open"),
     }
 }
 
