@@ -285,7 +285,7 @@ fn violated(context: &Context, demand: &Demand, run: &Run) -> Verdict {
             name(protocols, *message)
         ),
         Demand::Leave(protocol, mark) => format!(
-            "rule 4: `{}` stays in timed state {} for ever",
+            "rule 4: `{}` stays in timed state {} for ever: the answer that leaves it is not sent",
             protocols.all[*protocol].protocol.name,
             protocols.automaton(*protocol).timed[*mark]
         ),

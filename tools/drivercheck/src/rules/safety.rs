@@ -391,7 +391,9 @@ fn blocked(protocols: &Protocols, states: &[usize], wait: &Await, rests: bool) -
     let mut against = Vec::new();
     for (one, &state) in states.iter().enumerate() {
         let timed = state_of(one, state).timed.iter().map(|mark| &protocols.automaton(one).timed[*mark]);
-        against.extend(timed.map(|timed| format!("{} is in timed state {timed}", protocols.all[one].protocol.name)));
+        against.extend(timed.map(|timed| {
+            format!("{} is in timed state {timed}, which an answer must leave", protocols.all[one].protocol.name)
+        }));
         let missed = protocols.automaton(one).inputs(state).into_iter().map(|input| (one, input));
         let missed = missed.filter(|message| !wait.messages.contains(message));
         against.extend(missed.map(|message| format!("`{}` is enabled and not waited for", name(protocols, message))));
