@@ -50,6 +50,8 @@ pub fn drivers(options: &DriversOptions, format: Format, project: &Project, outp
         Some(0) => Ok(()),
         // The findings stand on standard output already.
         Some(1) => Err(Failure::Finding(String::new())),
-        _ => Err(Failure::unable("the checker could not run; it says why above", "ashlar doctor")),
+        // Mostly it has refused the C or a protocol, which is not the machine's fault.
+        Some(2) => Err(Failure::unable("nothing was checked, for the reason above", "mend what it names")),
+        _ => Err(Failure::unable(format!("the checker ended early: {status}"), "ashlar doctor")),
     }
 }
