@@ -3,6 +3,7 @@
 # what goes wrong.
 set -u
 ashlar=$PWD/ashlar
+page=$PWD/docs/src/how-to/write-a-driver.md
 folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
 mkdir -p "$folder/bin" && ln -s "$ashlar" "$folder/bin/ashlar"
 PATH=$folder/bin:$PATH
@@ -72,6 +73,7 @@ says 'WRONG 2! = 2, and not 1'
 sed 's/EMIT(FACTORIAL_COMPUTED, cookie, &body)/EMIT(FACTORIAL_COMPUTED, cookie + 1u, \&body)/' good.c >src/factorial/factorial.c
 status 1 ashlar drivers verify factorial
 says '^VIOLATED rule 6 '
+grep -q 'does not agree' "$said" && fail "the monitor does not see the wrong cookie"
 cp tests/factorial.toml good-test.toml && sed -i 's/^timeout = .*/timeout = 10/' tests/factorial.toml
 status 1 ashlar test factorial
 says 'MONITOR factorial: !computed in state Busy'
@@ -99,6 +101,7 @@ for verb in 'check factorial' 'build factorial'; do
 done
 status 2 ashlar drivers verify
 says 'ASH-P005'
+says '^ashlar: nothing was checked, for the reason above'
 sed 's/^protocol factorial 15/protocol factorial/' good.proto >protocols/factorial.proto
 status 1 ashlar check factorial
 says 'ASH-P022'
@@ -124,6 +127,47 @@ says 'an AWAIT waits for at most 64 mailboxes'
 status 2 ashlar drivers verify factorial
 says 'src/factorial/factorial.c:[0-9]+: .*64 at most'
 cp good.c src/factorial/factorial.c
+
+# ---- a request of its own: the page's changes, file by file, then mistakes in them ----
+# apply FILE...: makes the page's changes to these files.
+apply() {
+    for file in "$@"; do
+        awk -v file="$file" '/^```/ { on = 0 } /^--- a\// { on = $2 == "a/" file } on' "$page" >"$folder/change"
+        [ -s "$folder/change" ] || fail "the page does not change $file"
+        git apply "$folder/change" || fail "the page's change to $file does not fit"
+    done
+}
+mkdir "$folder/good" && cp -r protocols src tests "$folder/good"
+apply protocols/factorial.proto
+status 0 ashlar check factorial
+status 1 ashlar drivers verify factorial
+[ "$(grep -c '^  rule 3: .*`factorial check` is enabled and not waited for' "$said")" = 3 ] || fail "other AWAITs than the page says"
+apply src/factorial/registers.h src/factorial/factorial.c src/factorial_client/factorial_client.c tests/factorial.toml
+status 0 ashlar drivers verify factorial factorial_client
+status 0 ashlar test factorial
+cp src/factorial/factorial.c changed.c
+# mistake SAYS: what is said of the driver as it stands, which is mended then.
+mistake() {
+    cmp -s src/factorial/factorial.c changed.c && fail "no mistake: $1"
+    status 1 ashlar drivers verify factorial
+    says "$1"
+    cp changed.c src/factorial/factorial.c
+}
+sed -i '/EMIT(FACTORIAL_CHECKED/d' src/factorial/factorial.c
+mistake '^  rule 4: `factorial` stays in timed state Checking for ever'
+sed -i '/case FACTORIAL_CHECK:/{n;s/fail(COOKIE(), NO_DEVICE)/check()/}' src/factorial/factorial.c
+at=$(grep -n 'write32(LIVENESS' changed.c | cut -d: -f1)
+mistake "^    src/factorial/factorial.c:$at \| !access \| Unbound -> not enabled"
+sed -i '/EMIT(FACTORIAL_CHECKED/p' src/factorial/factorial.c
+mistake '^  rule 1: `factorial checked` is sent, which is not enabled in state Idle'
+sed -i 's/EMIT(FACTORIAL_CHECKED, COOKIE/EMIT(FACTORIAL_CHECKD, COOKIE/' src/factorial/factorial.c
+status 2 ashlar drivers verify factorial
+says 'factorial.c:[0-9]+: `FACTORIAL_CHECKD` is not declared'
+cp changed.c src/factorial/factorial.c
+sed -i '/^out checked/{n;d}' protocols/factorial.proto
+status 1 ashlar drivers verify factorial_client
+says '^  rule 6: `factorial compute` is sent with the cookie of a `job` that is open already'
+cp -r "$folder/good/." .
 
 # ---- a second driver, whose protocol has another number; one driver for both, if they had the same ----
 status 0 ashlar new driver other
