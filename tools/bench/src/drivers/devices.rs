@@ -21,8 +21,8 @@ use std::time::Duration;
 
 const ROUNDS: usize = 3;
 const TIMEOUT: Duration = Duration::from_secs(300);
-/// What Linux prints when a command has succeeded, and when it has failed.
-const DONE: &str = "^DEVICE (ready|ping)|^DEVICE [a-z]+ [0-9]+ us|^DEVICE-FAILED";
+/// What Linux prints when a command has succeeded.
+const DONE: &str = "^DEVICE (ready|ping)|^DEVICE [a-z]+ [0-9]+ us";
 
 const PING_MS: &str = r"seq=\d+ ttl=\d+ time=([0-9.]+) ms";
 
@@ -180,13 +180,20 @@ fn measure_linux(
     Ok(())
 }
 
-/// Waits for a line, or for one with which a program gives up.
-pub(super) fn await_line(session: &mut Session<'_>, console: usize, pattern: &str, who: &str) -> Result<(), Failure> {
-    let why = match session.wait_for(console, &compile(&format!("(?:{pattern})|{GIVEN_UP}"))?, TIMEOUT) {
-        Ok(found) if compile(&format!("FAILED|{GIVEN_UP}"))?.is_match(found.line.as_bytes()) => {
-            "it gave up".to_string()
+/// Waits for a line and gives it. Fails at one with which a program gives up, or by which a run-time monitor complains.
+pub(super) fn await_line(
+    session: &mut Session<'_>,
+    console: usize,
+    pattern: &str,
+    who: &str,
+) -> Result<String, Failure> {
+    // Up to the end of its line, which says why.
+    let failed = format!("(?:{GIVEN_UP}|DEVICE-FAILED|MONITOR)[^\\n]*\\n");
+    let why = match session.wait_for(console, &compile(&format!("(?:{pattern})|{failed}"))?, TIMEOUT) {
+        Ok(found) if found.groups[0].as_ref().is_some_and(|text| text.ends_with('\n')) => {
+            format!("it said `{}`", found.line.lines().next().unwrap_or_default())
         }
-        Ok(_) => return Ok(()),
+        Ok(found) => return Ok(found.line),
         Err(error) => error.to_string(),
     };
     let last = session.transcript(console).last_lines(LAST_LINES).join("\n");

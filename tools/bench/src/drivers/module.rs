@@ -2,10 +2,10 @@
 //!
 //! Both drive the card of one boot each in turn, several times, the module with its run-time monitor and without. Before that it
 //! has to show that it works: a stream goes through while the machine sleeps and wakes, and while the card is taken out of its slot
-//! and put in again.
+//! and put in again. Which driver has the card, and whether the monitor is on, is asked of the kernel at each boot.
 
 use super::devices::{await_line, microseconds, ratios};
-use crate::measured::{build, processor_seconds, start};
+use crate::measured::{self, build, processor_seconds, start, LAST_LINES};
 use crate::results::{DeviceSpeeds, Figure, ProcessorTimes};
 use crate::{median, rounded};
 use builder::{make, Built, KernelOptions};
@@ -19,19 +19,38 @@ use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 3;
 /// Of the stream that has to come through, and of those that are measured.
-const LIVE_MIB: u32 = 100;
+const LIVE_MIB: u32 = 256;
 const MIB: u32 = 32;
 const STREAMED: &str = r"^DEVICE echo (\d+) us";
 /// In which a guest switches a slot's power off, however busy the host is.
 const POWER_OFF: Duration = Duration::from_secs(30);
 const CARD: &str = "rtl8139,id=card0,netdev=net0,bus=port0,mac=52:54:00:12:34:56";
 
-/// How the card is driven: the name of the figure, what the table says, and the command that sets it up.
-const WAYS: [(&str, &str, &str); 3] = [
-    ("linux", "Linux's own driver", "device ready"),
-    ("module", "Ashlar's, with its monitor", "device module"),
-    ("module_unmonitored", "Ashlar's, without", "device module monitor=0"),
-];
+/// How the card is driven.
+struct Way {
+    /// Of the figure, and for people.
+    name: &'static str,
+    about: &'static str,
+    /// The command that sets it up, and what Linux must say then.
+    set_up: &'static str,
+    is_set_up: &'static str,
+}
+
+const LINUX: Way =
+    Way { name: "linux", about: "Linux's own driver", set_up: "device ready", is_set_up: "driven by 8139cp[.]" };
+const MODULE: Way = Way {
+    name: "module",
+    about: "Ashlar's, with its monitor",
+    set_up: "device module",
+    is_set_up: "driven by ashlar_rtl8139 with monitor=Y[.]",
+};
+const UNMONITORED: Way = Way {
+    name: "module_unmonitored",
+    about: "Ashlar's, without",
+    set_up: "device module monitor=0",
+    is_set_up: "driven by ashlar_rtl8139 with monitor=N[.]",
+};
+const WAYS: [Way; 3] = [LINUX, MODULE, UNMONITORED];
 
 /// Of each round: microseconds by the guest's clock, and seconds of processor time that the emulator took.
 #[derive(Debug, Default)]
@@ -51,9 +70,9 @@ pub fn module(figures: &mut BTreeMap<String, Figure>, project: &Project, output:
     live(&slot, &linux, output)?;
     let mut rounds = WAYS.map(|_| Rounds::default());
     for round in 1..=ROUNDS {
-        for ((_, about, set_up), rounds) in WAYS.iter().zip(&mut rounds) {
-            progress.step(&format!("{about}, round {round}"));
-            measure(&card, &linux, set_up, rounds, output)?;
+        for (way, rounds) in WAYS.iter().zip(&mut rounds) {
+            progress.step(&format!("{}, round {round}", way.about));
+            measure(&card, &linux, way, rounds, output)?;
         }
     }
     report(figures, &rounds, output)
@@ -77,14 +96,20 @@ fn linux_with_module(project: &Project, output: &Output) -> Result<(PathBuf, Pat
     image::add_module(&project.guest(), &module, say).map_err(unable)
 }
 
-/// Sends a command to the shell and waits for what it prints at its end.
-fn command(session: &mut Session<'_>, line: &str, done: &str) -> Result<(), Failure> {
+/// Sends a command to the shell, waits for what it prints at its end, and gives that.
+fn command(session: &mut Session<'_>, line: &str, done: &str) -> Result<String, Failure> {
     session.send(0, format!("{line}\n").as_bytes());
-    await_done(session, done)
+    await_line(session, 0, done, "Linux")
 }
 
-fn await_done(session: &mut Session<'_>, done: &str) -> Result<(), Failure> {
-    await_line(session, 0, &format!("(?:{done})|^DEVICE-FAILED"), "Linux")
+/// Has Linux's shell set up the card, and makes sure that the driver is the one that is meant.
+fn set_up(session: &mut Session<'_>, way: &Way) -> Result<(), Failure> {
+    await_line(session, 0, "^GUEST-UP", "Linux")?;
+    let said = command(session, way.set_up, "^DEVICE ready, driven by .*[.]")?;
+    if measured::compile(way.is_set_up)?.is_match(said.as_bytes()) {
+        return Ok(());
+    }
+    Err(Failure::Finding(format!("{}: Linux says `{said}`, not /{}/", way.about, way.is_set_up)))
 }
 
 /// A stream that is checked byte by byte goes on although the devices sleep, and although the card leaves and comes back.
@@ -94,16 +119,24 @@ fn live(built: &Built, linux: &(PathBuf, PathBuf), output: &Output) -> Result<()
     output.detail(&format!("+ {line}"));
     let mut session = start(&line)?;
     let obey = |line: &str| monitor::obey(&socket, line).map_err(Failure::Finding);
-    await_line(&mut session, 0, "^GUEST-UP", "Linux")?;
-    command(&mut session, "device module", "^DEVICE module")?;
-    command(&mut session, &format!("device through {LIVE_MIB}"), "^DEVICE slept")?;
+    set_up(&mut session, &MODULE)?;
+    let sleeps = command(&mut session, &format!("device through {LIVE_MIB}"), r"^DEVICE sleeps at \d+ MiB")?;
+    await_line(&mut session, 0, "^DEVICE quarter", "Linux")?;
     obey("device_del card0")?;
-    await_done(&mut session, "^DEVICE gone")?;
+    let gone = await_line(&mut session, 0, r"^DEVICE gone at \d+ MiB", "Linux")?;
     await_added(&obey)?;
-    await_done(&mut session, "^DEVICE back")?;
-    await_done(&mut session, "^DEVICE through, 0 complaints")?;
-    output
-        .human(&format!("{LIVE_MIB} MiB came back as sent, while the devices slept and the card was out of its slot"));
+    await_line(&mut session, 0, "^DEVICE back", "Linux")?;
+    let through = await_line(&mut session, 0, r"^DEVICE through, \d+ complaints", "Linux")?;
+    if !through.contains(" 0 ") {
+        let said = session.transcript(0).last_lines(LAST_LINES).join("\n");
+        return Err(Failure::Finding(format!("the kernel's log has complaints\n--- last lines\n{said}")));
+    }
+    let mib = |said: &str| said.chars().filter(char::is_ascii_digit).collect::<String>();
+    output.human(&format!(
+        "{LIVE_MIB} MiB came back as sent, though the devices slept after {} MiB and the card left its slot after {}",
+        mib(&sleeps),
+        mib(&gone)
+    ));
     Ok(())
 }
 
@@ -125,15 +158,14 @@ fn await_added(obey: &dyn Fn(&str) -> Result<(), Failure>) -> Result<(), Failure
 fn measure(
     built: &Built,
     linux: &(PathBuf, PathBuf),
-    set_up: &str,
+    way: &Way,
     rounds: &mut Rounds,
     output: &Output,
 ) -> Result<(), Failure> {
     let line = crate::linux::linux(built, linux, "")?;
     output.detail(&format!("+ {line}"));
     let mut session = start(&line)?;
-    await_line(&mut session, 0, "^GUEST-UP", "Linux")?;
-    command(&mut session, set_up, "^DEVICE (ready|module)")?;
+    set_up(&mut session, way)?;
     let begin = processor_seconds(&session)?;
     command(&mut session, &format!("device echo {MIB}"), STREAMED)?;
     rounds.processor.push(processor_seconds(&session)? - begin);
@@ -148,14 +180,14 @@ fn report(figures: &mut BTreeMap<String, Figure>, rounds: &[Rounds; 3], output: 
     let kib_per_second = |times: &[f64]| f64::from(MIB) * 1024.0 * 1e6 / median(times);
     let [linux, others @ ..] = rounds;
     table.row(vec![
-        WAYS[0].1.into(),
+        LINUX.about.into(),
         format!("{:.0}", kib_per_second(&linux.clock)),
         "".into(),
         "".into(),
         "".into(),
         "".into(),
     ]);
-    for ((name, about, _), own) in WAYS[1..].iter().zip(others) {
+    for (Way { name, about, .. }, own) in WAYS[1..].iter().zip(others) {
         let [ratio, ratio_least, ratio_most] = ratios(&own.clock, &linux.clock).map(rounded);
         let [processor_ratio, processor_ratio_least, processor_ratio_most] =
             ratios(&own.processor, &linux.processor).map(rounded);
