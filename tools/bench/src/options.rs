@@ -68,6 +68,8 @@ pub enum DriverPart {
     Messages,
     /// Network and disk, beside a stock Linux on the same emulated devices.
     Devices,
+    /// Frames of a stream, in counted instructions: two cards, interrupts by a line and by messages, with and without a switch.
+    Packets,
     /// The network driver as a module of a stock Linux, beside Linux's own for the same card. Only where it is named: it needs
     /// the headers of Linux.
     Module,

@@ -48,6 +48,7 @@ pub enum Figure {
         messages_a_second: BTreeMap<&'static str, Vec<u64>>,
     },
     Device(DeviceSpeeds),
+    Packets(PacketCounts),
 }
 
 /// Instructions of a message.
@@ -60,6 +61,18 @@ pub struct Parts {
     /// The run-time monitor, in the driver's process.
     pub monitor: f64,
     pub kernel: f64,
+}
+
+/// Of one frame of a stream, sent or received.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PacketCounts {
+    /// Frames that were counted.
+    pub frames: f64,
+    /// Instructions of all processes and of the kernel.
+    pub instructions: f64,
+    /// By process: instructions of its own and of the kernel for it.
+    pub parts: BTreeMap<String, f64>,
+    pub interrupts: f64,
 }
 
 /// A device under Ashlar's driver and under Linux's.

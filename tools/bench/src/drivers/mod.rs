@@ -1,9 +1,10 @@
 //! `bench drivers`: messages between clients and drivers in counted instructions, those of both processes and of the kernel;
-//! and drivers of real devices against those of a stock Linux.
+//! frames in the same; and drivers of real devices against those of a stock Linux.
 
 mod clients;
 mod devices;
 mod module;
+mod packets;
 mod parts;
 
 use super::counted::{count_with, Operation};
@@ -42,6 +43,9 @@ pub fn drivers(part: Option<DriverPart>, project: &Project, output: &Output) -> 
     }
     if verdict.is_ok() && is_asked(DriverPart::Devices) {
         verdict = devices::devices(&mut figures, project, output);
+    }
+    if verdict.is_ok() && is_asked(DriverPart::Packets) {
+        verdict = packets::packets(&mut figures, project, output);
     }
     // Only where it is named.
     if part == Some(DriverPart::Module) {
