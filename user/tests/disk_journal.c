@@ -1,10 +1,12 @@
 /* A client of a disk that may be killed at any moment, as may the driver and what stands between. It writes generations of data in
  * turn to the two halves of its disk: first the data, which it flushes, then a header that names the generation, and flushes again.
- * Then the generation is acknowledged, which it tells a witness that is never killed. When it is started anew, the header must name
- * that generation or a later one, and all that the header names must be there.
+ * Then the generation is acknowledged, which it tells a witness that is never killed, and reads all of it back. When it is started
+ * anew, the header must name that generation or a later one, and all that the header names must be there. So before a generation is
+ * begun the one before was read back, by this process or by one that was killed.
  *
- * Arguments: `bytes` of a generation (default 1M), `generations` to write in all (default 8), `seed` of what is written, another one
- * for each client. */
+ * Arguments: `bytes` of a generation (default 1M), `generations` to write before it says that it is done (default 8), `goes_on`, 1 to
+ * write more of them then, so that each kill falls into work (default 0), `seed` of what is written, another one for each
+ * client. */
 #include "ashlar/disk.h"
 #include "ashlar/env.h"
 #include "ashlar/message.h"
@@ -155,13 +157,20 @@ int main(void)
         panic("JOURNAL %lu sectors are too few\n", disk_sectors());
     }
     uint64_t generation = recall();
-    while (generation < generations) {
+    uint64_t goes_on = env_arg_u64("goes_on", 0);
+    int is_done = 0;
+    for (;;) {
+        if (generation >= generations && !is_done) {
+            print("JOURNAL done, %lu generations of %lu bytes, each read back\n", generations, bytes);
+            is_done = 1;
+        }
+        if (is_done && !goes_on) {
+            return 0;
+        }
         generation++;
         write(generation);
         name(generation);
         witness(generation);
+        verify(generation);
     }
-    verify(generation);
-    print("JOURNAL done, %lu generations of %lu bytes\n", generation, bytes);
-    return 0;
 }

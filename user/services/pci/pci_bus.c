@@ -371,6 +371,9 @@ int main(void)
             kills--;
             kill_at = DEADLINE_NEVER;
             sys_process_kill(child);
+            if (kills == 0) {
+                print("BUS has killed %s for the last time\n", driver);
+            }
         } else if (mailbox == AT(DOMAIN_EVENTS, child)) {
             driver_ended();
         } else if (mailbox == AT(DOMAIN_EVENTS, console)) {

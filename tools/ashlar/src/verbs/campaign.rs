@@ -65,7 +65,7 @@ const CAMPAIGNS: &[Campaign] = &[
     },
     Campaign {
         name: "disk-kills",
-        about: "256 MiB for each of three clients of a disk, ended 50 times a boot with service and driver: what was flushed stays",
+        about: "256 MiB for each of three clients of a disk, of which two, service and driver end 50 times a boot: what was flushed stays",
         items: 4,
         work: Work::Boot { case: "long/block", table: ["process", "killer"] },
     },
