@@ -69,6 +69,7 @@ fn request(options: &ProgramOptions, errors: &mut Vec<Error>) -> Request {
         ..Request::default()
     };
     request.stated.loops.clone_from(&options.loops);
+    request.stated.executes.clone_from(&options.executes);
     request.stated.fixed_code = options.fixed_code;
     request.stated.shared = options.shared;
     request.stated.devices = options.devices;

@@ -74,6 +74,7 @@ fn not_of_kernels(options: &BoundOptions) -> Vec<&'static str> {
         (program.entry.is_some(), "--entry"),
         (!stated.stop.is_empty(), "--stop"),
         (!program.loops.is_empty(), "--loop"),
+        (!program.executes.is_empty(), "--executes"),
         (program.constraints.is_some(), "--constraints"),
         (program.as_loaded, "--as-loaded"),
         (program.shared, "--shared"),

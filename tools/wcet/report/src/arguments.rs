@@ -199,6 +199,10 @@ pub struct ProgramOptions {
     /// validates it; the report says so. It is used where it is less than what is inferred. Repeatable.
     #[arg(long = "loop", value_name = "ADDRESS=NUMBER")]
     pub loops: Vec<String>,
+    /// How often these instructions are executed at most in the whole region, all of them together. Nothing validates it; the
+    /// report says so. Repeatable.
+    #[arg(long, value_name = "ADDRESS,...=NUMBER")]
+    pub executes: Vec<String>,
     #[command(flatten)]
     pub stated: StatedOptions,
 }

@@ -41,6 +41,9 @@ pub struct Stated {
     pub recursion: Vec<String>,
     /// `ADDRESS=NUMBER`: how often a loop's header is executed for each entry of the loop, at most. Nothing validates it.
     pub loops: Vec<String>,
+    /// `ADDRESS,...=NUMBER`: how often instructions are executed in the whole region at most, all of them together. Nothing
+    /// validates it.
+    pub executes: Vec<String>,
     /// `SYMBOL=SYMBOL,...`: a function that switches stacks, and where new stacks begin.
     pub switches: Vec<String>,
     /// Most blocks of a function that may be copied so that a loop with several entries has one.
@@ -124,6 +127,26 @@ pub fn loops(program: &Program, texts: &[String]) -> Found<BTreeMap<u64, u64>> {
     }
 }
 
+/// Instructions and how often all of them together are executed, as stated; or everything that cannot be understood.
+pub fn executions(program: &Program, texts: &[String]) -> Found<Vec<(Vec<u64>, u64)>> {
+    let (mut found, mut errors) = (Vec::new(), Vec::new());
+    for text in texts {
+        let one = pair(text).and_then(|(places, most)| {
+            let places: Vec<String> = places.split(',').map(ToString::to_string).collect();
+            Ok((addresses(program, &places)?, whole(text, most)?))
+        });
+        match one {
+            Ok(one) => found.push(one),
+            Err(more) => errors.extend(more),
+        }
+    }
+    if errors.is_empty() {
+        Ok(found)
+    } else {
+        Err(errors)
+    }
+}
+
 pub(crate) fn pair(text: &str) -> Found<(&str, &str)> {
     text.split_once('=').ok_or_else(|| {
         let message = format!("`{text}` is not of the form NAME=VALUE");
@@ -151,10 +174,15 @@ fn list(program: &Program, text: &str) -> Found<(u64, BTreeSet<u64>)> {
 /// `PLACE=NUMBER`.
 fn number<Number: FromStr>(program: &Program, text: &str) -> Found<(u64, Number)> {
     let (place, number) = pair(text)?;
-    let number = number.parse().map_err(|_| {
-        vec![fault(Code::Statement, format!("`{number}` in `{text}` is no number"), "write a whole number")]
-    })?;
+    let number = whole(text, number)?;
     Ok((address(program, place)?, number))
+}
+
+/// The number in a text.
+fn whole<Number: FromStr>(text: &str, number: &str) -> Found<Number> {
+    number.parse().map_err(|_| {
+        vec![fault(Code::Statement, format!("`{number}` in `{text}` is no number"), "write a whole number")]
+    })
 }
 
 /// The first and last bytes of what others write; or everything that cannot be.

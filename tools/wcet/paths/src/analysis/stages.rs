@@ -208,6 +208,10 @@ impl Stages<'_, '_> {
         self.report.loops = loop_report::describe(&expanded, &bounds, &evidence, &lines);
         self.report.errors = loop_report::errors(&self.report.loops);
         let mut constraints = solving::constraints(&values, &bounds);
+        let executions = request::executions(&program, &request.stated.executes)?;
+        for text in stated::of_instructions(&executions, &program, &expanded, &mut constraints)? {
+            self.report.assumptions.push(assumption("stated", &text));
+        }
         let mut show = |constraints: &Constraints| {
             let bounds = bounds.iter().filter_map(|found| Some((found.loop_id, found.bound?))).collect();
             look(Claims { program: &program, expanded: &expanded, bounds, constraints });

@@ -1,14 +1,14 @@
-//! What a person states: constraints, which are read, validated, and used only if all of them hold; and bounds of loops, which
-//! are believed.
+//! What a person states: constraints, which are read, validated, and used only if all of them hold; bounds of loops, and how
+//! often instructions are executed, which are believed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use crate::infeasible::{apply, parse, validate, Effort, Run, Stated, Verdict};
-use crate::ipet::Constraints;
+use crate::ipet::{Constraints, Limit};
 use crate::loop_bounds::LoopBound;
 use wcet_binary::load::{Lines, Program};
-use wcet_flow::context::{Expanded, LoopId};
+use wcet_flow::context::{EdgeId, Expanded, LoopId, NodeId};
 use wcet_report::{Constraint, Error};
 use wcet_symbolic::Setting;
 
@@ -45,6 +45,42 @@ pub fn of_loops(
         }
     }
     Ok(used)
+}
+
+/// Limits how often instructions are executed, all those of one statement together, and says so. A statement about an instruction
+/// that is not reached is an error: it would limit nothing.
+pub fn of_instructions(
+    stated: &[(Vec<u64>, u64)],
+    program: &Program,
+    expanded: &Expanded<'_>,
+    constraints: &mut Constraints,
+) -> Found<Vec<String>> {
+    let (mut said, mut errors) = (Vec::new(), Vec::new());
+    for (places, most) in stated {
+        let mut terms: BTreeMap<EdgeId, i64> = BTreeMap::new();
+        let mut at_most = i64::try_from(*most).unwrap_or(i64::MAX);
+        for place in places {
+            let there = |node: &NodeId| expanded.instructions(*node).iter().any(|one| one.address == *place);
+            let nodes: Vec<NodeId> = expanded.order().filter(there).collect();
+            if nodes.is_empty() {
+                let message = format!("no instruction at {} is reached", program.describe(*place));
+                errors.push(fault(Code::Statement, message, "name the first byte of one that is, or remove it"));
+            }
+            for node in nodes {
+                expanded.predecessors(node).iter().for_each(|edge| *terms.entry(*edge).or_default() += 1);
+                at_most -= i64::from(node == expanded.entry);
+            }
+        }
+        constraints.limits.push(Limit { terms, at_most });
+        let names: Vec<String> = places.iter().map(|place| program.describe(*place)).collect();
+        let together = if names.len() > 1 { ", all of them together" } else { "" };
+        said.push(format!("in the whole region {} executes at most {most} times{together}", names.join(", ")));
+    }
+    if errors.is_empty() {
+        Ok(said)
+    } else {
+        Err(errors)
+    }
 }
 
 fn no_loop(address: u64, headers: &BTreeSet<u64>, program: &Program) -> Error {

@@ -27,6 +27,9 @@ const PART: i128 = 1 << 20;
 /// Planes that are tried at most.
 const ROUNDS: usize = 400;
 
+/// Planes that are tried whatever the time, if there are limits: before any, these count for nothing.
+const ROUNDS_FOR_LIMITS: usize = 12;
+
 /// Walks that are tried at most once the bound is found.
 const REPAIRS: usize = 100;
 
@@ -67,7 +70,7 @@ struct Dual<'p> {
     multipliers: Vec<Multiplier>,
 }
 
-/// Bounds the problem; none if no walk ends. Stops at `deadline` with what it has.
+/// Bounds the problem; none if no walk ends. Stops at `deadline` with what it has, but not before limits count.
 pub fn solve(problem: &Problem, deadline: Option<Instant>) -> Option<Solution> {
     solve_with(problem, &charges(problem), &Rc::new(Shape::new(problem)), deadline)
 }
@@ -88,7 +91,8 @@ pub fn solve_with(
         keep(problem, charges, &best.counts, &mut walk);
     }
     let mut reach = 0.5;
-    while planes.len() < ROUNDS && !late() {
+    let least = if problem.limits.is_empty() { 0 } else { ROUNDS_FOR_LIMITS };
+    while planes.len() < ROUNDS && (planes.len() < least || !late()) {
         let bound = cycles(best.value);
         if walk.as_ref().is_some_and(|(cost, _)| *cost >= bound) || dual.multipliers.is_empty() {
             break;

@@ -1,4 +1,5 @@
-//! Bounds of loops that people state: believed, said to be so, and refused where no loop begins.
+//! Bounds of loops, and of how often instructions are executed, that people state: believed, said to be so, and refused where
+//! there is nothing of which they could be true.
 
 use std::time::Duration;
 
@@ -83,5 +84,55 @@ fn what_is_stated_of_no_loop_is_refused() {
         assert_eq!(report.errors[0].message, "no loop of the region begins at walk");
         assert!(report.errors[0].remedy.contains("the nearest loop of the region begins at walk+"), "{target:?}");
         assert!(!unaided.loops.is_empty());
+    }
+}
+
+#[test]
+fn what_executes_so_often_at_most_bounds_the_whole() {
+    for (target, mut request, unaided) in cases() {
+        let open = unaided.loops.iter().find(|one| one.bound.is_none()).expect("the list has no bound");
+        let counted = unaided.loops.iter().find(|one| one.bound.is_some()).expect("the other is counted");
+        // All loops are stated: what time there is goes to the worst path.
+        let mut cycles = |most: u64, executes: &[String], seconds: u64| {
+            request.timeout = Some(Duration::from_secs(seconds));
+            request.stated.loops = vec![format!("{}={most}", open.address)];
+            request.stated.executes = executes.to_vec();
+            let report = bounded(&request);
+            let says = report.assumptions.iter().filter(|one| one.text.starts_with("in the whole region ")).count();
+            assert_eq!(says, executes.len(), "{target:?}: {:?}", report.assumptions);
+            report.wcet_cycles.expect("all loops are bounded")
+        };
+        let (ten, twenty) = (cycles(10, &[], 120), cycles(20, &[], 120));
+        let first = |most: u64| format!("{}={most}", open.address);
+        // A number for the whole may cost a little that a loop's own bound does not.
+        let near = |bound: u64, exact: u64| exact <= bound && bound <= exact + exact / 100;
+        let (limited, free) = (cycles(20, &[first(10)], 120), cycles(20, &[first(20)], 120));
+        assert!(near(limited, ten) && near(free, twenty), "{target:?}: {limited}, {ten}; {free}, {twenty}");
+        let late = cycles(20, &[first(10)], 0);
+        assert!(ten <= late && late < twenty, "{target:?}: {ten}, {late}, {twenty}");
+        // The other loop may run 50 times, or fewer for all that a bound knows.
+        let together = |most: u64| format!("{},{}={most}", open.address, counted.address);
+        let (least, less) = (cycles(20, &[together(20)], 120), cycles(20, &[together(60)], 120));
+        assert!(least < less && less < twenty, "{target:?}: {least}, {less}, {twenty}");
+        assert!(near(cycles(20, &[together(70)], 120), twenty), "{target:?}");
+    }
+}
+
+#[test]
+fn what_is_stated_of_no_instruction_is_refused() {
+    for (target, mut request, unaided) in cases() {
+        let open = unaided.loops.iter().find(|one| one.bound.is_none()).expect("the list has no bound");
+        request.stated.loops = vec![format!("{}=10", open.address)];
+        for (stated, message) in [
+            ("_start=3", "no instruction at _start is reached"),
+            ("nowhere=3", "the executable has no symbol `nowhere`"),
+            ("walk=few", "`few` in `walk=few` is no number"),
+            ("walk", "`walk` is not of the form NAME=VALUE"),
+        ] {
+            request.stated.executes = vec![stated.to_string()];
+            let report = bounded(&request);
+            assert_eq!((report.verdict, report.wcet_cycles), (Verdict::Refused, None), "{target:?}: {stated}");
+            assert!(report.errors[0].message.starts_with(message), "{target:?}: {:?}", report.errors);
+        }
     }
 }
