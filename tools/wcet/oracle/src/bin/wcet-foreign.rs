@@ -22,7 +22,7 @@ struct Cli {
     #[arg(long, conflicts_with_all = ["entry", "shard"])]
     page: bool,
     /// These entries; by default all.
-    #[arg(long, value_name = "SYMBOL")]
+    #[arg(long, value_name = "NAME")]
     entry: Vec<String>,
     /// Takes the entries in an order that this seed gives, and of these the share of `--shard`.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
@@ -53,13 +53,12 @@ fn run(cli: &Cli) -> Result<bool, Box<dyn std::error::Error>> {
         Some(file) => file.clone(),
         None => foreign::build(&cli.kernel, &kernel)?,
     };
-    let is_none = |symbol: &&String| !kernel.entry.iter().any(|one| one.symbol == **symbol);
-    if let Some(symbol) = cli.entry.iter().find(is_none) {
-        let known: Vec<&str> = kernel.entry.iter().map(|one| one.symbol.as_str()).collect();
-        return Err(format!("{} has no entry {symbol}; choose of: {}", cli.kernel, known.join(", ")).into());
+    let known: Vec<String> = kernel.entry.iter().map(foreign::Entry::name).collect();
+    if let Some(name) = cli.entry.iter().find(|name| !known.contains(name)) {
+        return Err(format!("{} has no entry `{name}`; choose of: `{}`", cli.kernel, known.join("`, `")).into());
     }
-    let wanted = |symbol: &String| cli.entry.is_empty() || cli.entry.contains(symbol);
-    let entries: Vec<_> = kernel.entry.iter().filter(|one| wanted(&one.symbol)).collect();
+    let wanted = |name: &String| cli.entry.is_empty() || cli.entry.contains(name);
+    let entries: Vec<_> = kernel.entry.iter().filter(|one| wanted(&one.name())).collect();
     let shard = cli.shard.unwrap_or(Shard::ALL);
     let entries = campaign::share(entries, cli.seed, shard);
     let mut found = foreign::bound(&kernel, &file, &entries, &|entry| eprintln!("{entry}"))?;
@@ -91,7 +90,7 @@ fn run(cli: &Cli) -> Result<bool, Box<dyn std::error::Error>> {
         }
     }
     if cli.page {
-        let place = |one: &foreign::Bounded| kernel.entry.iter().position(|entry| entry.symbol == one.entry);
+        let place = |one: &foreign::Bounded| kernel.entry.iter().position(|entry| entry.name() == one.entry);
         found.sort_by_key(place);
         std::fs::write(foreign::page_file(&cli.kernel), foreign::page(&cli.kernel, &kernel, &found))?;
     }

@@ -31,7 +31,7 @@ pub struct Foreign {
     pub build: String,
     /// A name in `machines/timing`.
     pub machine: String,
-    /// Seconds after which an entry's bound is not improved further.
+    /// Seconds after which no more bounds of loops are sought for an entry, and its own is not improved further.
     pub timeout: u64,
     pub entry: Vec<Entry>,
     #[serde(default)]
@@ -40,15 +40,24 @@ pub struct Foreign {
     pub recursion: Vec<Recursion>,
     #[serde(default, rename = "loop")]
     pub loops: Vec<Loop>,
+    #[serde(default)]
+    pub executes: Vec<Executes>,
+    /// What the page says behind its table of entries.
+    #[serde(default)]
+    pub remarks: Vec<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     pub symbol: String,
-    /// Where this entry's region ends, besides.
+    /// What its region is restricted to: two entries may begin at one symbol.
     #[serde(default)]
-    pub end: Vec<End>,
+    pub only: Option<String>,
+    /// What others published of it, in microseconds.
+    pub published: Option<String>,
+    /// Seconds for its bound, where what is stated of it takes longer to be used than the kernel's `timeout`.
+    pub timeout: Option<u64>,
 }
 
 /// Where a region ends, beyond what the binary says.
@@ -56,6 +65,9 @@ pub struct Entry {
 #[serde(deny_unknown_fields)]
 pub struct End {
     pub symbol: String,
+    /// The entries that it is stated of, by their names; of all if there are none.
+    #[serde(default)]
+    pub entries: Vec<String>,
     pub because: String,
 }
 
@@ -76,6 +88,27 @@ pub struct Loop {
     pub place: String,
     pub at_most: u64,
     pub because: String,
+}
+
+/// How often instructions are executed in a region at most, all of them together.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Executes {
+    /// The entries that it is stated of, by their names.
+    pub entries: Vec<String>,
+    pub places: Vec<String>,
+    pub at_most: u64,
+    pub because: String,
+}
+
+impl Entry {
+    /// Its name among the entries of its kernel.
+    pub fn name(&self) -> String {
+        match &self.only {
+            Some(only) => format!("{}, {only}", self.symbol),
+            None => self.symbol.clone(),
+        }
+    }
 }
 
 /// What was found of an entry.
@@ -115,7 +148,13 @@ pub fn read(name: &str) -> Result<Foreign, Error> {
     let path = directory().join(format!("{name}.toml"));
     let wrong = |error: String| Error::File(path.clone(), error);
     let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
-    toml::from_str(&text).map_err(|error| wrong(error.to_string()))
+    let kernel: Foreign = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let names: Vec<String> = kernel.entry.iter().map(Entry::name).collect();
+    let ends = kernel.end.iter().flat_map(|one| &one.entries);
+    match kernel.executes.iter().flat_map(|one| &one.entries).chain(ends).find(|name| !names.contains(name)) {
+        Some(name) => Err(wrong(format!("there is no entry `{name}`"))),
+        None => Ok(kernel),
+    }
 }
 
 /// Builds the kernel, and returns its executable.
@@ -142,14 +181,16 @@ pub fn bound(kernel: &Foreign, file: &Path, entries: &[&Entry], told: &dyn Fn(&s
         Error::File(machines.join(&kernel.machine), faults.join("; "))
     })?;
     let one = |entry: &Entry| {
-        told(&entry.symbol);
+        let name = entry.name();
+        told(&name);
+        let ends = kernel.end.iter().filter(|one| one.entries.is_empty() || one.entries.contains(&name));
         let mut request = Request {
             file: "kernel.elf".into(),
             data: data.clone(),
             entry: Some(entry.symbol.clone()),
             machine: Some(machine.clone()),
             stated: Stated {
-                stops: kernel.end.iter().chain(&entry.end).map(|one| one.symbol.clone()).collect(),
+                stops: ends.map(|one| one.symbol.clone()).collect(),
                 recursion: kernel.recursion.iter().map(|one| format!("{}={}", one.symbol, one.depth)).collect(),
                 fixed_code: true,
                 ..Stated::default()
@@ -161,7 +202,10 @@ pub fn bound(kernel: &Foreign, file: &Path, entries: &[&Entry], told: &dyn Fn(&s
         let met = |address: &String| unaided.loops.iter().any(|one| one.address == *address);
         let among = stated.iter().filter(|(address, _)| met(address));
         request.stated.loops = among.map(|(address, one)| format!("{address}={}", one.at_most)).collect();
-        Bounded { entry: entry.symbol.clone(), unaided, aided: analyse(&request, &mut |_, _, _| {}) }
+        let concerned = kernel.executes.iter().filter(|one| one.entries.contains(&name));
+        request.stated.executes = concerned.map(|one| format!("{}={}", one.places.join(","), one.at_most)).collect();
+        request.timeout = Some(Duration::from_secs(entry.timeout.unwrap_or(kernel.timeout)));
+        Bounded { entry: name, unaided, aided: analyse(&request, &mut |_, _, _| {}) }
     };
     Ok(entries.iter().map(|entry| one(entry)).collect())
 }

@@ -25,29 +25,47 @@ pub fn page(name: &str, kernel: &Foreign, found: &[Bounded]) -> String {
 }
 
 fn entries(out: &mut String, kernel: &Foreign, found: &[Bounded]) {
+    let published = |name: &str| kernel.entry.iter().find(|one| one.name() == name)?.published.as_deref();
+    let compared = kernel.entry.iter().any(|one| one.published.is_some());
     let _ = writeln!(
         out,
         "## Entries\n\nOf each: functions and instructions that it reaches, basic blocks in their calling contexts, loops, and how many are \
-         bounded without a statement. The bound is that with what is stated below; none if a loop is left without. Solvers search for {} \
-         seconds an entry, so a slower machine may bound fewer loops.\n\n\
-         | entry | functions | instructions | blocks in contexts | loops | unaided | bound, cycles |\n\
-         |---|--:|--:|--:|--:|--:|--:|",
-        kernel.timeout
+         bounded without a statement. The bound is that with what is stated below; none if a loop is left without. The search for them \
+         ends {} seconds after an entry is begun, so a slower machine may bound fewer loops, and have larger bounds.\n\n\
+         | entry | functions | instructions | blocks in contexts | loops | unaided | bound, cycles |{}\n\
+         |---|--:|--:|--:|--:|--:|--:|{}",
+        kernel.timeout,
+        if compared { " bound, µs | published, µs |" } else { "" },
+        if compared { "--:|--:|" } else { "" }
     );
     for one in found {
         let program = &one.aided.program;
         let bounded = one.unaided.loops.iter().filter(|one| one.bound.is_some()).count();
+        let comparison = || {
+            let bound = one.aided.seconds.map_or_else(|| "none".to_string(), microseconds);
+            format!(" {bound} | {} |", published(&one.entry).unwrap_or_default())
+        };
         let _ = writeln!(
             out,
-            "| `{}` | {} | {} | {} | {} | {bounded} | {} |",
-            one.entry,
+            "| {} | {} | {} | {} | {} | {bounded} | {} |{}",
+            name(&one.entry),
             grouped(program.reached_functions as u64),
             grouped(program.reached_instructions as u64),
             grouped(program.nodes as u64),
             one.unaided.loops.len(),
-            one.aided.wcet_cycles.map_or_else(|| "none".to_string(), grouped)
+            one.aided.wcet_cycles.map_or_else(|| "none".to_string(), grouped),
+            if compared { comparison() } else { String::new() }
         );
     }
+    kernel.remarks.iter().for_each(|remark| {
+        let _ = writeln!(out, "\n{remark}");
+    });
+}
+
+/// Rounded up to a tenth.
+fn microseconds(seconds: f64) -> String {
+    let tenths = (seconds * 1e7).ceil() as u64;
+    format!("{}.{}", grouped(tenths / 10), tenths % 10)
 }
 
 fn loops(out: &mut String, found: &[Bounded]) {
@@ -107,15 +125,32 @@ fn stated(out: &mut String, kernel: &Foreign) {
         "\n## What is stated\n\nNothing validates this; each bound above rests on what of it concerns its entry.\n\n",
     );
     for one in &kernel.end {
-        let _ = writeln!(out, "- No way leads beyond `{}`: {}.", one.symbol, one.because);
-    }
-    for (entry, one) in kernel.entry.iter().flat_map(|entry| entry.end.iter().map(move |one| (entry, one))) {
-        let _ = writeln!(out, "- From `{}` no way leads beyond `{}`: {}.", entry.symbol, one.symbol, one.because);
+        let from = if one.entries.is_empty() { "No".to_string() } else { format!("From {} no", names(&one.entries)) };
+        let _ = writeln!(out, "- {from} way leads beyond `{}`: {}.", one.symbol, one.because);
     }
     for one in &kernel.recursion {
         let _ = writeln!(out, "- `{}` calls itself {} deep at most: {}.", one.symbol, one.depth, one.because);
     }
+    for one in &kernel.executes {
+        let (from, places) = (names(&one.entries), one.places.join("`, `"));
+        let together = if one.places.len() > 1 { ", all of them together," } else { "" };
+        let most = grouped(one.at_most);
+        let _ = writeln!(out, "- From {from}: `{places}`{together} executes {most} times at most: {}.", one.because);
+    }
     for one in &kernel.loops {
         let _ = writeln!(out, "- `{}`: {} times at most: {}.", one.place, grouped(one.at_most), one.because);
     }
+}
+
+/// The name of an entry, its symbol as code.
+fn name(entry: &str) -> String {
+    match entry.split_once(", ") {
+        Some((symbol, only)) => format!("`{symbol}`, {only}"),
+        None => format!("`{entry}`"),
+    }
+}
+
+fn names(entries: &[String]) -> String {
+    let names: Vec<String> = entries.iter().map(|one| name(one)).collect();
+    names.join("; ")
 }
