@@ -58,6 +58,8 @@ pub(crate) struct Engine<'a> {
     pub recording: bool,
     /// How attempts to follow loops ended, by function and number in it.
     pub fates: BTreeMap<(u64, usize), Fate>,
+    /// What covers the headers of loops deep inside others, as it was found last.
+    pub invariants: BTreeMap<LoopId, State>,
     /// Instructions executed.
     pub steps: u64,
     /// The loop whose exits are watched.
@@ -109,6 +111,7 @@ impl<'a> Engine<'a> {
             born: vec![u64::MAX; expanded.loops.len()],
             recording: true,
             fates: BTreeMap::new(),
+            invariants: BTreeMap::new(),
             steps: 0,
             watching: None,
             watched: Vec::new(),

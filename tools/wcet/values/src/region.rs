@@ -24,6 +24,8 @@ const JOIN: u64 = 40;
 const PATIENCE: u32 = 2;
 /// Rounds in which widening stops at numbers that the loop compares with.
 const CAREFUL: usize = 16;
+/// Loops inside as many others go on from the invariant that they had, while one of those is sought: else the rounds of all would multiply.
+const DEEP: usize = 2;
 /// Rounds towards an invariant; widening makes it few.
 const ROUNDS: usize = 100;
 
@@ -276,7 +278,15 @@ impl Engine<'_> {
         let header = self.expanded.loops[one].header;
         let recording = std::mem::replace(&mut self.recording, false);
         let mut phis = HashSet::new();
-        let mut state = entry.clone();
+        // Whatever it had covers the entry with it; what it covers too much is a loss only while that is sought. What is noted begins anew.
+        let deep = !recording && self.expanded.around(header).count() > DEEP;
+        let mut state = match self.invariants.get(&one).filter(|_| deep) {
+            Some(before) => entry.join(before, &self.world),
+            None => entry.clone(),
+        };
+        if recording {
+            self.forget_invariants(one);
+        }
         for round in 0..ROUNDS {
             let back = self.region(Some(one), header, vec![state.clone()], counts).back;
             let Some(back) = self.one(back) else { break };
@@ -288,6 +298,10 @@ impl Engine<'_> {
                 Some(_) => state = self.anything(&entry),
                 None => break,
             }
+        }
+        self.forget_invariants(one);
+        if deep {
+            self.invariants.insert(one, state.clone());
         }
         // What widening gave away, two more rounds may bring back: each gives a state that covers all.
         for _ in 0..2 {
@@ -332,6 +346,12 @@ impl Engine<'_> {
             }
         }
         outcome.exits.into_iter().flat_map(|(edge, states)| states.into_iter().map(move |one| (edge, one))).collect()
+    }
+
+    /// Loops inside this one have to be looked at anew.
+    fn forget_invariants(&mut self, one: LoopId) {
+        let (loops, expanded) = (&mut self.invariants, self.expanded);
+        loops.retain(|inner, _| !expanded.inside(expanded.loops[*inner].header, one));
     }
 
     /// A state that covers everything, for want of an invariant.
