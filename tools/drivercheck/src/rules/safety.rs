@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Abstract states; beyond, the check gives up.
-pub const LIMIT: usize = 4_000_000;
+pub const LIMIT: usize = 7_000_000;
 /// Protocols of at most so many states are taken for granted whole.
 const SMALL: usize = 256;
 /// Unroller of refinement.
