@@ -153,7 +153,7 @@ impl Search<'_> {
             region.memory = path.memory;
             region.calls = std::mem::take(&mut path.calls);
             let ways = region.node(path.node, Point { guard: Terms::TRUE, registers: path.registers });
-            // Of all paths together nobody asks.
+            // Only the path itself is looked at here.
             (region.taken, region.executed) = Default::default();
             region.trace.clear();
             let (memory, calls) = (region.memory, std::mem::take(&mut region.calls));
