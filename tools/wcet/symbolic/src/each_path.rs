@@ -9,14 +9,13 @@
 //! the region is one of the paths, and a header executes for one entry of its loop at most as often as on one of them. If the
 //! paths are too many to be executed all, nothing is said.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::time::Instant;
 
 use wcet_flow::context::{ContextId, EdgeId, LoopId, NodeId};
 
-use crate::enumeration::{trial, Trial};
 use crate::memory::Version;
-use crate::model::{leaves, Model};
+use crate::model::{leaves, Witnesses};
 use crate::region::{Point, Region, Setting};
 use crate::solver::{Answer, Solver, SolverError};
 use crate::term::{Term, Terms};
@@ -77,11 +76,9 @@ pub fn walk(setting: &Setting<'_, '_>, effort: &Walking) -> Result<Result<Vec<Ch
     let mut search = Search {
         solver: None,
         effort,
-        facts: region.facts.clone(),
+        witnesses: Witnesses::new(region.facts.clone(), MODELS, effort.trials),
         cells: 0,
-        models: (0..MODELS as u64).map(|seed| Model::new(BTreeMap::new(), seed)).collect(),
         most: vec![(0, Terms::FALSE); setting.graph.loops.len()],
-        trials: effort.trials,
         spent: 0,
         nodes: 0,
         undecided: false,
@@ -119,14 +116,11 @@ const TOLD: usize = 6_000;
 struct Search<'e> {
     solver: Option<Solver>,
     effort: &'e Walking,
-    /// What holds of every execution.
-    facts: Vec<Term>,
+    witnesses: Witnesses,
     /// Parts of memory of which it is known that equal addresses hold equal values.
     cells: usize,
-    models: Vec<Model>,
     /// For each loop, most executions of its header for one entry, and the guard of a path on which they happen.
     most: Vec<(u64, Term)>,
-    trials: usize,
     /// Steps of solvers that are done.
     spent: u64,
     nodes: usize,
@@ -204,19 +198,9 @@ impl Search<'_> {
                 solver.assert(terms, *fact)?;
             }
         }
-        self.facts.extend(new);
-        if self.witness(terms, guard) {
-            return Ok(true);
-        }
-        match trial(terms, guard, &mut self.trials) {
-            Some(Trial::Never) => return Ok(false),
-            Some(Trial::Holds(leaves)) => {
-                self.remember(leaves);
-                if self.witness(terms, guard) {
-                    return Ok(true);
-                }
-            }
-            None => {}
+        self.witnesses.facts.extend(new);
+        if let Some(can) = self.witnesses.answer(terms, guard) {
+            return Ok(can);
         }
         if self.solver.as_ref().is_some_and(|solver| solver.told() > TOLD) {
             self.spent += self.solver.take().map_or(0, |solver| solver.spent());
@@ -227,7 +211,7 @@ impl Search<'_> {
                 let mut solver = Solver::start()?;
                 solver.limit(self.effort.steps)?;
                 solver.until(self.effort.deadline);
-                for fact in &self.facts {
+                for fact in &self.witnesses.facts {
                     solver.assert(terms, *fact)?;
                 }
                 none.insert(solver)
@@ -236,7 +220,7 @@ impl Search<'_> {
         match solver.check(terms, &[guard])? {
             Answer::Satisfiable => {
                 let model = solver.model(terms, &leaves(terms, &[guard]))?;
-                self.remember(model);
+                self.witnesses.remember(model);
                 Ok(true)
             }
             Answer::Unsatisfiable(_) => Ok(false),
@@ -245,23 +229,6 @@ impl Search<'_> {
                 Ok(true)
             }
         }
-    }
-
-    fn remember(&mut self, leaves: BTreeMap<u32, u128>) {
-        self.models.truncate(MODELS - 1);
-        self.models.insert(0, Model::new(leaves, 0));
-    }
-
-    /// Whether one of the assignments shows that the guard can hold. Those that contradict a fact are dropped.
-    fn witness(&mut self, terms: &Terms, guard: Term) -> bool {
-        let facts = &self.facts;
-        self.models.retain_mut(|model| facts.iter().all(|fact| model.holds(terms, *fact)));
-        let found = self.models.iter_mut().position(|model| model.holds(terms, guard));
-        if let Some(found) = found {
-            let model = self.models.remove(found);
-            self.models.insert(0, model);
-        }
-        found.is_some()
     }
 }
 

@@ -1,5 +1,8 @@
 //! Assignments of leaves, and what terms are under them: a question whose answer is known from one is not asked.
 
+use std::collections::BTreeMap;
+
+use crate::enumeration::{trial, Trial};
 use crate::term::{Shape, Term, Terms};
 use crate::value::mask;
 
@@ -8,13 +11,13 @@ use crate::value::mask;
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     /// Leaves beyond these have values that are drawn.
-    leaves: std::collections::BTreeMap<u32, u128>,
+    leaves: BTreeMap<u32, u128>,
     seed: u64,
     values: Vec<u128>,
 }
 
 impl Model {
-    pub fn new(leaves: std::collections::BTreeMap<u32, u128>, seed: u64) -> Model {
+    pub fn new(leaves: BTreeMap<u32, u128>, seed: u64) -> Model {
         Model { leaves, seed, values: Vec::new() }
     }
 
@@ -43,6 +46,55 @@ impl Model {
                 u128::from(mix(drawn)) & mask([64, 16, 8, 5, 3, 2][drawn as usize % 6])
             }
         }
+    }
+}
+
+/// Assignments that were found before, and what few bits decide: they answer a question that is then not asked.
+pub(crate) struct Witnesses {
+    /// What holds of every execution; an assignment in which it does not hold is none.
+    pub facts: Vec<Term>,
+    models: Vec<Model>,
+    most: usize,
+    /// Terms that may still be computed for trials.
+    trials: usize,
+}
+
+impl Witnesses {
+    /// Remembers so many assignments, at first drawn ones.
+    pub fn new(facts: Vec<Term>, most: usize, trials: usize) -> Witnesses {
+        let models = (0..most as u64).map(|seed| Model::new(BTreeMap::new(), seed)).collect();
+        Witnesses { facts, models, most, trials }
+    }
+
+    /// Whether a guard can hold, if that is known without the solver.
+    pub fn answer(&mut self, terms: &Terms, guard: Term) -> Option<bool> {
+        if self.shows(terms, guard) {
+            return Some(true);
+        }
+        match trial(terms, guard, &mut self.trials)? {
+            Trial::Never => Some(false),
+            Trial::Holds(leaves) => {
+                self.remember(leaves);
+                self.shows(terms, guard).then_some(true)
+            }
+        }
+    }
+
+    pub fn remember(&mut self, leaves: BTreeMap<u32, u128>) {
+        self.models.truncate(self.most - 1);
+        self.models.insert(0, Model::new(leaves, 0));
+    }
+
+    /// Whether one of the assignments shows that the guard can hold. Those that contradict a fact are dropped.
+    fn shows(&mut self, terms: &Terms, guard: Term) -> bool {
+        let facts = &self.facts;
+        self.models.retain_mut(|model| facts.iter().all(|fact| model.holds(terms, *fact)));
+        let found = self.models.iter_mut().position(|model| model.holds(terms, guard));
+        if let Some(found) = found {
+            let model = self.models.remove(found);
+            self.models.insert(0, model);
+        }
+        found.is_some()
     }
 }
 

@@ -11,13 +11,11 @@
 //! hold for some execution of the region if there is one in which the header executes n times for an entry; where none
 //! of them can hold there is none.
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use wcet_flow::context::{EdgeId, LoopId, NodeId};
 
-use crate::enumeration::{trial, Trial};
-use crate::model::{leaves, Model};
+use crate::model::{leaves, Witnesses};
 use crate::region::{AtLoop, Point, Region, Setting, TooLarge};
 use crate::solver::{Answer, Solver, SolverError};
 use crate::term::{Shape, Term, Terms};
@@ -89,12 +87,10 @@ pub fn follow(
         solver,
         known,
         effort,
-        facts,
+        witnesses: Witnesses::new(facts, MODELS, effort.trials),
         cells: 0,
-        models: (0..MODELS as u64).map(|seed| Model::new(BTreeMap::new(), seed)).collect(),
         executions: vec![Vec::new(); loops],
         left: vec![None; loops],
-        trials: effort.trials,
         iterations: 0,
         error: None,
     };
@@ -136,17 +132,13 @@ struct Search<'e> {
     solver: Solver,
     known: &'e dyn Fn(LoopId) -> Option<u64>,
     effort: &'e Following,
-    /// What was asserted; a model in which it does not hold is none.
-    facts: Vec<Term>,
+    witnesses: Witnesses,
     /// Parts of memory of which the solver knows that equal addresses hold equal values.
     cells: usize,
-    models: Vec<Model>,
     /// For each loop, the guards of its header's n-th executions.
     executions: Vec<Vec<Vec<Term>>>,
     /// Why a loop was not followed to its end.
     left: Vec<Option<String>>,
-    /// What may still be computed for trials.
-    trials: usize,
     iterations: usize,
     error: Option<SolverError>,
 }
@@ -265,18 +257,8 @@ impl Search<'_> {
         }
         self.equal_cells(region)?;
         let terms = &region.executor.terms;
-        if self.witness(terms, guard) {
-            return Ok(Possible::Yes);
-        }
-        match trial(terms, guard, &mut self.trials) {
-            Some(Trial::Never) => return Ok(Possible::No),
-            Some(Trial::Holds(leaves)) => {
-                self.remember(leaves);
-                if self.witness(terms, guard) {
-                    return Ok(Possible::Yes);
-                }
-            }
-            None => {}
+        if let Some(can) = self.witnesses.answer(terms, guard) {
+            return Ok(if can { Possible::Yes } else { Possible::No });
         }
         if self.solver.spent() > self.effort.all_steps {
             return Ok(Possible::Undecided);
@@ -285,30 +267,13 @@ impl Search<'_> {
             Answer::Satisfiable => {
                 if self.solver.told() < ASKED_FOR_MODELS {
                     let model = self.solver.model(terms, &leaves(terms, &[guard]))?;
-                    self.remember(model);
+                    self.witnesses.remember(model);
                 }
                 Ok(Possible::Yes)
             }
             Answer::Unsatisfiable(_) => Ok(Possible::No),
             Answer::Undecided => Ok(Possible::Undecided),
         }
-    }
-
-    fn remember(&mut self, leaves: BTreeMap<u32, u128>) {
-        self.models.truncate(MODELS - 1);
-        self.models.insert(0, Model::new(leaves, 0));
-    }
-
-    /// Whether one of the assignments shows that the guard can hold. Those that contradict a fact are dropped.
-    fn witness(&mut self, terms: &Terms, guard: Term) -> bool {
-        let facts = &self.facts;
-        self.models.retain_mut(|model| facts.iter().all(|fact| model.holds(terms, *fact)));
-        let found = self.models.iter_mut().position(|model| model.holds(terms, guard));
-        if let Some(found) = found {
-            let model = self.models.remove(found);
-            self.models.insert(0, model);
-        }
-        found.is_some()
     }
 
     /// Tells the solver of parts of memory that are new.
@@ -318,7 +283,7 @@ impl Search<'_> {
         self.cells = memory.all.len();
         for fact in new {
             self.solver.assert(terms, fact)?;
-            self.facts.push(fact);
+            self.witnesses.facts.push(fact);
         }
         Ok(())
     }

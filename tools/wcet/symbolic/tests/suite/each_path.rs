@@ -21,7 +21,7 @@ fn exact(source: &str, inputs: &[Vec<u64>]) {
     });
 }
 
-/// Keys that are moved about in memory, between places that are told by a stack of ranges in memory.
+/// Which keys are exchanged depends on ranges that the program itself keeps on a stack in memory.
 #[test]
 fn a_quick_sort() {
     let source = "
