@@ -14,8 +14,9 @@ use crate::hash::HashSet;
 use crate::program::{Message, Op, Program, Step};
 use crate::rules::component::Component;
 use crate::rules::fair_cycle::{self, Lasso};
+use crate::rules::grant::{grant_guard, grant_own, grant_promise, track};
 use crate::rules::promise::{broken_promise, grant_unfair};
-use crate::rules::safety::{grant_guard, grant_own, grant_promise, track, Context, Outcome, Verdict, LIMIT, ROUNDS};
+use crate::rules::safety::{Context, Outcome, Verdict, LIMIT, ROUNDS};
 use crate::solver::{Solver, SolverError};
 
 #[derive(Debug, Clone)]

@@ -2,9 +2,11 @@
 
 pub mod component;
 pub mod fair_cycle;
+pub mod grant;
 pub mod liveness;
 pub mod obligations;
 mod promise;
 pub mod safety;
 #[cfg(test)]
 mod tests;
+mod violation;

@@ -4,7 +4,8 @@ use crate::abstraction::explore::Space;
 use crate::counterexample::replay::Replay;
 use crate::program::{Message, Op, Step};
 use crate::rules::component::Protocols;
-use crate::rules::safety::{grant_promise, Context};
+use crate::rules::grant::grant_promise;
+use crate::rules::safety::Context;
 use std::collections::BTreeSet;
 
 /// A promise that the client breaks on the cycle: made throughout, waited for by every AWAIT, never kept.

@@ -6,25 +6,25 @@
 
 use crate::abstraction::explore::{Found, Space};
 use crate::counterexample::feasibility::{self, Feasible};
-use crate::counterexample::replay::{covering, refused_by, replay, Replay};
+use crate::counterexample::replay::{covering, replay, Replay};
 use crate::counterexample::search::{self, Search};
 use crate::counterexample::trace::{name, trace, Trace};
 use crate::cpu_time::Clock;
 use crate::expr::Expr;
 use crate::loops::ranking::Ending;
 use crate::loops::summary::Summarised;
-use crate::program::{Await, Claim, Message, Op, Program, Step, Wrong};
+use crate::program::{Claim, Message, Op, Program, Step, Wrong};
 use crate::rules::component::{Component, Next, Protocols, WHOLE};
+use crate::rules::grant::{grant, grant_own, track};
+use crate::rules::violation::{blocked, broken};
 use crate::solver::{Solver, SolverError};
-use protocol::decompose::Purpose;
-use protocol::model::Cookie;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Abstract states; beyond, the check gives up.
 pub const LIMIT: usize = 7_000_000;
 /// Protocols of at most so many states are taken for granted whole.
-const SMALL: usize = 256;
+pub const SMALL: usize = 256;
 /// Unroller of refinement.
 pub const ROUNDS: usize = 400;
 
@@ -327,186 +327,4 @@ fn is_real(
         }
         _ => None,
     }
-}
-
-/// What is wrong where a claim does not hold.
-fn broken(protocols: &Protocols, claim: Claim, wrong: Wrong, steps: &[&Step]) -> String {
-    let last = steps.iter().rev().find_map(|step| match step.op {
-        Op::Emit(message) => Some(format!("`{}` is sent", name(protocols, message))),
-        Op::Return => Some("the driver returns".to_string()),
-        _ => None,
-    });
-    let last = last.unwrap_or_default();
-    let opens = steps.iter().rev().find_map(|step| match step.op {
-        Op::Emit((protocol, message)) => protocols.all[protocol].protocol.messages[message].cookie,
-        _ => None,
-    });
-    let opens = opens.is_some_and(|(role, _)| role == Cookie::Opens);
-    let request = match claim {
-        Claim::Requests(protocol, request) => &protocols.all[protocol].protocol.requests[request].name,
-        Claim::Payload(message) => return unfit(protocols, message, wrong),
-        Claim::Turn(protocol) => {
-            let name = &protocols.all[protocol].protocol.name;
-            return format!("rule 1: a client of `{name}` is meant here, but none has its turn");
-        }
-    };
-    match wrong {
-        Wrong::Open | Wrong::Elsewhere => {
-            format!("rule 6: {last} while a `{request}` is open: it was not completed")
-        }
-        // A client's message that opens one.
-        _ if opens => {
-            format!("rule 6: {last} with the cookie of a `{request}` that is open already, or one past the limit")
-        }
-        _ => format!("rule 6: {last} with the cookie of a `{request}` that is not open"),
-    }
-}
-
-/// What is wrong with a message's payload.
-fn unfit(protocols: &Protocols, message: Message, wrong: Wrong) -> String {
-    let own = &protocols.all[message.0].protocol;
-    let name = name(protocols, message);
-    match wrong {
-        Wrong::Range(field) => {
-            let field = &own.messages[message.1].fields[field];
-            let range = format!("{} to {}", field.least, field.most);
-            format!("rule 7: `{name}` is sent with a `{}` that is not {range}", field.name)
-        }
-        _ => {
-            let form = format!("struct {}_{}", own.name, own.messages[message.1].name);
-            format!("rule 7: `{name}` is sent without a `{form}`")
-        }
-    }
-}
-
-/// Why an AWAIT may never end: no message is promised, or none is owed and something speaks against waiting for ever.
-fn blocked(protocols: &Protocols, states: &[usize], wait: &Await, rests: bool) -> String {
-    let state_of = |one: usize, state: usize| &protocols.automaton(one).states[state];
-    let named =
-        |(one, state): (usize, &usize)| format!("{}: {}", protocols.all[one].protocol.name, state_of(one, *state).name);
-    let names = states.iter().enumerate().map(named).collect::<Vec<_>>().join(", ");
-    if !rests {
-        return format!("rule 3: this AWAIT may never end; no protocol promises one of its messages ({names})");
-    }
-    let mut against = Vec::new();
-    for (one, &state) in states.iter().enumerate() {
-        let timed = state_of(one, state).timed.iter().map(|mark| &protocols.automaton(one).timed[*mark]);
-        against.extend(timed.map(|timed| {
-            format!("{} is in timed state {timed}, which an answer must leave", protocols.all[one].protocol.name)
-        }));
-        let missed = protocols.automaton(one).inputs(state).into_iter().map(|input| (one, input));
-        let missed = missed.filter(|message| !wait.messages.contains(message));
-        against.extend(missed.map(|message| format!("`{}` is enabled and not waited for", name(protocols, message))));
-    }
-    format!("rule 3: this AWAIT may never end, as none of its messages is owed, but {} ({names})", against.join(", "))
-}
-
-/// Tracks the first component state on the path that was not tracked.
-pub fn track(space: &mut Space, steps: &[&Step]) -> bool {
-    for index in 0..space.components.len() {
-        let mut state = 0;
-        if space.abstracted(index, state) == crate::abstraction::explore::REST {
-            space.tracked[index][state] = true;
-            return true;
-        }
-        for step in steps {
-            let (Op::Emit(message) | Op::Receive(message)) = step.op else { continue };
-            match space.components[index].next(state, message) {
-                Next::To(next) => state = next,
-                Next::Same => {}
-                Next::Illegal => break,
-            }
-            if space.abstracted(index, state) == crate::abstraction::explore::REST {
-                space.tracked[index][state] = true;
-                return true;
-            }
-        }
-    }
-    false
-}
-
-/// Grants the guard that the run breaks, or the promise because of which an AWAIT ends.
-pub fn grant(context: &Context, goal: &Goal, space: &mut Space, steps: &[&Step], replayed: &Replay) -> bool {
-    let protocols = context.protocols;
-    if let Some((at, message)) = replayed.refused {
-        return grant_guard(protocols, space, &steps[..at], message);
-    }
-    let (Goal::Wait(site) | Goal::WaitOf(site, _)) = goal else { return false };
-    let covering = covering(protocols, &replayed.states, &context.program.awaits[*site]);
-    for (protocol, promise) in covering.iter().filter(|(protocol, promise)| protocols.is_owed(*protocol, promise)) {
-        if grant_promise(protocols, space, *protocol, promise) {
-            return true;
-        }
-    }
-    if matches!(goal, Goal::WaitOf(..)) {
-        return false;
-    }
-    // A wait for what need never come: the states of all protocols matter.
-    let missing = (0..protocols.all.len()).find(|protocol| !space.has(*protocol, WHOLE));
-    missing.is_some_and(|protocol| {
-        space.add(protocols.whole(protocol));
-        true
-    })
-}
-
-/// Grants a subprotocol that refuses the message after these steps.
-pub fn grant_guard(protocols: &Protocols, space: &mut Space, before: &[&Step], message: Message) -> bool {
-    let open = protocols.marks(message.0).into_iter().chain(protocols.requests(message.0));
-    for component in open.filter(|one| !space.has(one.protocol, one.part)) {
-        if refuses(&component, before, message) {
-            space.add(component);
-            return true;
-        }
-    }
-    let guards = protocols.serving(message.0, |purpose| *purpose == Purpose::Message(message.1));
-    let refusing = guards.into_iter().filter(|part| refuses(&protocols.component(message.0, *part), before, message));
-    add_granted(protocols, space, message.0, refusing.collect())
-}
-
-/// Grants the protocol that the goal is about where it refuses a step before the last. Of a program with several clients this comes
-/// first: what it knows of one client follows that one's protocol, and hardly anything else.
-pub fn grant_own(context: &Context, space: &mut Space, steps: &[&Step]) -> bool {
-    let (protocols, before) = (context.protocols, &steps[..steps.len() - 1]);
-    let Some(protocol) = space.components.first().map(|own| own.protocol) else { return false };
-    if context.program.client.is_none() || space.has(protocol, WHOLE) {
-        return false;
-    }
-    let refused = refused_by(protocols, before, protocol);
-    refused.is_some_and(|(at, message)| grant_guard(protocols, space, &before[..at], message))
-}
-
-pub fn grant_promise(protocols: &Protocols, space: &mut Space, protocol: usize, promise: &BTreeSet<usize>) -> bool {
-    let serving = protocols.serving(protocol, |purpose| *purpose == Purpose::Fair(promise.clone()));
-    add_granted(protocols, space, protocol, serving)
-}
-
-/// Adds one of these parts that is not there yet, or, of a small protocol, the whole: the product of parts has more states
-/// than the whole, and each part costs a refinement.
-fn add_granted(protocols: &Protocols, space: &mut Space, protocol: usize, parts: Vec<usize>) -> bool {
-    if space.has(protocol, WHOLE) {
-        return false;
-    }
-    let component = if protocols.grants_whole && protocols.automaton(protocol).states.len() <= SMALL {
-        protocols.whole(protocol)
-    } else {
-        match parts.into_iter().find(|part| !space.has(protocol, *part)) {
-            Some(part) => protocols.component(protocol, part),
-            None => return false,
-        }
-    };
-    space.add(component);
-    true
-}
-
-fn refuses(component: &Component, before: &[&Step], message: Message) -> bool {
-    let mut state = 0;
-    for step in before {
-        let (Op::Emit(one) | Op::Receive(one)) = step.op else { continue };
-        match component.next(state, one) {
-            Next::To(next) => state = next,
-            Next::Same => {}
-            Next::Illegal => return true,
-        }
-    }
-    component.next(state, message) == Next::Illegal
 }

@@ -2,8 +2,9 @@
 
 use super::component::{Protocols, WHOLE};
 use super::fair_cycle::{self, Cycles, Lasso};
+use super::grant::grant_guard;
 use super::liveness::Demand;
-use super::safety::{grant_guard, Context};
+use super::safety::Context;
 use crate::abstraction::explore::{Found, Space};
 use crate::hash::{HashMap, HashSet};
 use crate::loops::ranking::Ending;
