@@ -109,7 +109,7 @@ static int stream(uint32_t host, uint16_t port, uint64_t bytes)
     }
     uint64_t milliseconds = (now() - begin) / 1000000 + 1;
     print("ECHO %lu bytes came back as sent, %lu ms, %lu KiB/s, %u sent again\n", tcp.verified, milliseconds,
-          tcp.verified * 1000 / 1024 / milliseconds, tcp.retransmissions);
+          tcp.verified * 1000 / 1024 / milliseconds, tcp.sent_again);
     return 1;
 }
 

@@ -9,9 +9,8 @@
 #include "ashlar/string.h"
 #include "ashlar/syscall.h"
 
-#define TCP_HEADER 20u
-#define TCP_SEGMENT (NET_MTU - NET_IP_HEADER - TCP_HEADER)
-#define TCP_WINDOW 65535u     /* bytes under way at most, each way */
+#include "tcp_loss.h"
+
 #define TCP_UNACKNOWLEDGED 8u /* segments taken before that is said, while more keep coming */
 #define TCP_RETRY 200000000ul /* ns until everything not acknowledged is sent again */
 #define TCP_RETRIES 50u
@@ -36,11 +35,13 @@ struct tcp {
     uint64_t sent;  /* places in the stream: sent, acknowledged, received and checked */
     uint64_t acknowledged;
     uint64_t verified;
-    uint32_t window;           /* the peer's */
+    uint32_t window; /* the peer's */
+    struct tcp_pace pace;
+    struct tcp_pieces ahead;   /* of the stream, checked, behind bytes that are missing */
     uint32_t must_acknowledge; /* segments since an acknowledgement was sent last */
     uint32_t is_asked;         /* for the connection; before, the peer's hardware address may have to be asked for */
     uint32_t retries;
-    uint32_t retransmissions;
+    uint32_t sent_again; /* segments, but of those behind a pause only the first */
     uint64_t deadline;
 };
 
@@ -118,15 +119,38 @@ static inline void tcp_open(struct tcp *tcp, uint32_t host, uint16_t port, uint6
     tcp->port = port;
     tcp->first = (uint32_t)sys_clock();
     tcp->bytes = bytes;
+    tcp_pace_begin(&tcp->pace);
     tcp_ask(tcp);
     tcp->deadline = sys_clock() + TCP_RETRY;
 }
 
-/* Sends what the window allows, and an acknowledgement if one is due and nothing else has carried it: `at_once`, because
+/* An acknowledgement without data: only such a one tells the peer, when it comes again, that something is missing. */
+static inline void tcp_acknowledge(struct tcp *tcp)
+{
+    uint64_t next = tcp->sent < tcp->pace.highest ? tcp->pace.highest : tcp->sent;
+
+    tcp->must_acknowledge = TCP_UNACKNOWLEDGED;
+    if (tcp_send(tcp, TCP_ACK, tcp->first + (uint32_t)next, 0, 0)) {
+        tcp->must_acknowledge = 0;
+    }
+}
+
+/* The first segment that is not acknowledged is sent again. */
+static inline void tcp_send_again(struct tcp *tcp)
+{
+    uint64_t left = tcp->sent - tcp->acknowledged;
+
+    if (tcp_send(tcp, TCP_ACK | TCP_PSH, tcp->first + (uint32_t)tcp->acknowledged, tcp->acknowledged,
+                 left < TCP_SEGMENT ? (uint32_t)left : TCP_SEGMENT)) {
+        tcp->sent_again++;
+    }
+}
+
+/* Sends what window and pace allow, and an acknowledgement if one is due and nothing else has carried it: `at_once`, because
  * nothing else has come. */
 static inline void tcp_fill(struct tcp *tcp, uint32_t at_once)
 {
-    uint64_t limit = tcp->acknowledged + (tcp->window < TCP_WINDOW ? tcp->window : TCP_WINDOW);
+    uint64_t limit = tcp->acknowledged + (tcp->window < tcp->pace.most ? tcp->window : tcp->pace.most);
 
     limit = limit < tcp->bytes ? limit : tcp->bytes;
     while (tcp->sent < limit) {
@@ -141,41 +165,58 @@ static inline void tcp_fill(struct tcp *tcp, uint32_t at_once)
         tcp->sent += bytes;
         tcp->must_acknowledge = 0;
     }
-    uint32_t is_due = tcp->must_acknowledge != 0 && (at_once || tcp->must_acknowledge >= TCP_UNACKNOWLEDGED);
-    if (is_due && tcp_send(tcp, TCP_ACK, tcp->first + (uint32_t)tcp->sent, 0, 0)) {
-        tcp->must_acknowledge = 0;
+    if (tcp->must_acknowledge >= TCP_UNACKNOWLEDGED || (at_once && tcp->must_acknowledge != 0)) {
+        tcp_acknowledge(tcp);
     }
 }
 
-static inline void tcp_take_acknowledgement(struct tcp *tcp, uint32_t number)
+/* `is_alone`: the segment carries nothing else. */
+static inline void tcp_take_acknowledgement(struct tcp *tcp, uint32_t number, uint32_t is_alone)
 {
     uint32_t more = number - (tcp->first + (uint32_t)tcp->acknowledged);
+    uint32_t is_lost = 0;
 
     if (more != 0 && more <= tcp->bytes - tcp->acknowledged) {
         tcp->acknowledged += more;
         tcp->sent = tcp->sent < tcp->acknowledged ? tcp->acknowledged : tcp->sent;
         tcp->retries = 0;
         tcp->deadline = sys_clock() + TCP_RETRY;
+        is_lost = tcp_pace_advance(&tcp->pace, tcp->acknowledged, more);
+    } else if (more == 0 && is_alone) {
+        is_lost = tcp_pace_repeat(&tcp->pace, tcp->acknowledged, tcp->sent);
+    }
+    if (is_lost && tcp->sent > tcp->acknowledged) {
+        tcp_send_again(tcp);
     }
 }
 
-/* Bytes of the stream, if they are the next ones; others are asked for again by the acknowledgement. */
+/* Bytes of the stream. What is ahead of bytes that are missing is checked and noted, and the missing ones are asked for by an
+ * acknowledgement at once, as it is when bytes come twice. */
 static inline void tcp_take_bytes(struct tcp *tcp, uint32_t sequence, const uint8_t *bytes, uint32_t count)
 {
-    uint32_t known = tcp_peer_next(tcp) - sequence;
+    uint32_t ahead = sequence - tcp_peer_next(tcp);
+    uint32_t known = ahead < TCP_WINDOW ? 0 : 0u - ahead;
+    uint64_t place = tcp->verified + (ahead < TCP_WINDOW ? ahead : 0);
 
-    tcp->must_acknowledge++;
     if (known >= count) {
-        tcp->must_acknowledge = TCP_UNACKNOWLEDGED; /* one is missing, or came twice: acknowledge at once */
+        tcp_acknowledge(tcp);
         return;
     }
-    if (count - known > TCP_SEGMENT || memcmp(bytes + known, tcp_bytes(tcp->verified), count - known) != 0) {
+    if (count - known > TCP_SEGMENT || memcmp(bytes + known, tcp_bytes(place), count - known) != 0) {
         tcp_fail(tcp, "a byte came back changed");
         return;
     }
-    tcp->verified += count - known;
-    tcp->retries = 0;
-    tcp->deadline = sys_clock() + TCP_RETRY;
+    tcp_pieces_add(&tcp->ahead, place, place + (count - known));
+    uint64_t next = tcp_pieces_take(&tcp->ahead, tcp->verified);
+    if (next != tcp->verified) {
+        tcp->verified = next;
+        tcp->retries = 0;
+        tcp->deadline = sys_clock() + TCP_RETRY;
+    }
+    tcp->must_acknowledge++;
+    if (tcp->ahead.count != 0) {
+        tcp_acknowledge(tcp);
+    }
 }
 
 static inline void tcp_receive(struct tcp *tcp)
@@ -194,6 +235,7 @@ static inline void tcp_receive(struct tcp *tcp)
         tcp_fail(tcp, "the peer has reset the connection");
         return;
     }
+    uint32_t had_window = tcp->window;
     tcp->window = net_get16(segment + 14);
     if (tcp->state == TCP_CONNECTING) {
         if ((flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK) && number == tcp->first) {
@@ -204,7 +246,7 @@ static inline void tcp_receive(struct tcp *tcp)
         }
         return;
     }
-    tcp_take_acknowledgement(tcp, number);
+    tcp_take_acknowledgement(tcp, number, net_packet.bytes == header && tcp->window == had_window);
     if (net_packet.bytes > header) {
         tcp_take_bytes(tcp, sequence, segment + header, net_packet.bytes - header);
     }
@@ -213,19 +255,20 @@ static inline void tcp_receive(struct tcp *tcp)
     }
 }
 
-/* Nothing has moved for a while: everything that is not acknowledged is sent again. */
+/* Nothing has moved for a while: what is not acknowledged is sent again, one segment first. */
 static inline void tcp_retry(struct tcp *tcp)
 {
     tcp->retries++;
-    tcp->retransmissions++;
     tcp->deadline = sys_clock() + TCP_RETRY;
     if (tcp->retries > TCP_RETRIES) {
         tcp_fail(tcp, "the peer does not answer");
     } else if (tcp->state == TCP_CONNECTING) {
         tcp_ask(tcp);
     } else {
+        tcp->sent_again += tcp->sent > tcp->acknowledged;
+        tcp_pace_stop(&tcp->pace, tcp->acknowledged, tcp->sent);
         tcp->sent = tcp->acknowledged;
-        tcp->must_acknowledge = TCP_UNACKNOWLEDGED;
+        tcp_acknowledge(tcp);
     }
 }
 
