@@ -142,6 +142,7 @@ fn one(
     let places = ["user/drivers", "user/services"].map(|folder| Path::new(folder).join(&entry.driver));
     let place = places.iter().find(|place| root.join(place).is_dir()).unwrap_or(&places[0]);
     copy(&root.join(place), &tree.join(place))?;
+    copy_headers(&root.join(place).join(".."), &tree.join(place).join(".."))?;
     patch(&directory.join(format!("{}.patch", entry.name)), &tree)?;
     let source = source(root, &tree.join(place), &scratch.join("headers"))?;
     let refused = |reason: String| Outcome {
@@ -250,6 +251,18 @@ fn copy(from: &Path, to: &Path) -> Result<(), SeededError> {
     Ok(())
 }
 
+/// What drivers have in common stands beside their folders.
+fn copy_headers(from: &Path, to: &Path) -> Result<(), SeededError> {
+    let failed = |error| SeededError::File(from.to_path_buf(), error);
+    for entry in std::fs::read_dir(from).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|extension| extension == "h") {
+            std::fs::copy(&path, to.join(path.file_name().unwrap_or_default())).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
 fn patch(patch: &Path, tree: &Path) -> Result<(), SeededError> {
     let text = std::fs::File::open(patch).map_err(|error| SeededError::File(patch.to_path_buf(), error))?;
     let output = Command::new("patch")
@@ -304,7 +317,11 @@ mod tests {
         let list: List =
             toml::from_str(&std::fs::read_to_string(root.join("tests/faults/faults.toml")).unwrap()).unwrap();
         for entry in std::fs::read_dir(root.join("user/drivers")).unwrap() {
-            let driver = entry.unwrap().file_name().into_string().unwrap();
+            let entry = entry.unwrap();
+            if !entry.path().is_dir() {
+                continue;
+            }
+            let driver = entry.file_name().into_string().unwrap();
             let own: Vec<&str> =
                 list.variation.iter().filter(|one| one.driver == driver).map(|one| one.name.as_str()).collect();
             assert!(own.len() >= 20, "{driver}: {} variations", own.len());
