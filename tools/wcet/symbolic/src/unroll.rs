@@ -60,6 +60,11 @@ impl Effort {
         let default = Effort::default();
         Effort { iterations: 1_100, undecided: 66, terms: 60_000, steps: 1_000_000, all_steps: 10_000_000, ..default }
     }
+
+    /// What shows that one iteration makes a measure smaller: there may be an inner loop in it, but it is one.
+    pub fn of_one_iteration() -> Effort {
+        Effort { steps: 4_000_000, all_steps: 20_000_000, ..Effort::little() }
+    }
 }
 
 /// The least bound, or the reason why none was found. `known` gives bounds of other loops, which must be right.

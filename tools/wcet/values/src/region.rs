@@ -12,6 +12,7 @@ use crate::counters::Sample;
 use crate::execute::Engine;
 use crate::recurrence;
 use crate::state::State;
+use crate::term::Root;
 use crate::values::Run;
 
 /// Iterations that may be the last ones, each of them, before this gives up.
@@ -224,7 +225,9 @@ impl Engine<'_> {
                 && next.len() == states.len()
                 && next.iter().zip(&states).all(|(now, before)| now.is_like(before));
             let tired = uncertain > UNCERTAIN
-                || uncertain * 2 > iteration && self.steps - begin > UNCERTAIN_STEPS
+                || uncertain * 2 > iteration
+                    && self.steps - begin > UNCERTAIN_STEPS
+                    && !self.is_in_sight(one, entry.first()?, some, iteration)
                 || self.steps > limit;
             if same || tired {
                 return None;
@@ -234,6 +237,23 @@ impl Engine<'_> {
             states.iter_mut().for_each(State::forget_dead);
         }
         None
+    }
+
+    /// Whether some register has come at least half of the way to a number that the loop compares with: no proof that it ends there, but
+    /// worth going on for.
+    fn is_in_sight(&self, one: LoopId, first: &State, now: &State, iterations: u64) -> bool {
+        let far = |from: u128, to: u128, limit: u128| {
+            let moved = from.abs_diff(to);
+            let left = limit.abs_diff(to);
+            moved >= u128::from(iterations) && left <= moved && (limit > to) == (to > from)
+        };
+        self.registers.all().filter(|register| !self.registers.is_flag(*register)).any(|register| {
+            let index = usize::from(register.0);
+            let ((a, from), (b, to)) = (first.range(&first.registers[index]), now.range(&now.registers[index]));
+            let thresholds = self.shapes[one].thresholds.iter();
+            (a, b) == (Root::Zero, Root::Zero)
+                && thresholds.clone().any(|limit| far(from.low, to.low, *limit) || far(from.high, to.high, *limit))
+        })
     }
 
     /// Notes that a loop ended after that many iterations.

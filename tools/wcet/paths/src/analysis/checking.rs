@@ -35,7 +35,7 @@ pub fn check(
     let frames = Frames::of(program, expanded, switches);
     let setting = Setting { program, graph: expanded, frames: &frames, values: Some(values), sharing, switches };
     unroll(&setting, &Effort { deadline, ..Effort::little() }, bounds, &mut checked, false)?;
-    measure(&setting, &Effort { deadline, ..Effort::little() }, bounds, &mut checked)?;
+    measure(&setting, &Effort { deadline, ..Effort::of_one_iteration() }, bounds, &mut checked)?;
     // To make bounds smaller that are there is worth less than to find one.
     let open = bounds.iter().any(|found| found.bound.is_none());
     if open {

@@ -11,6 +11,7 @@ mod devices;
 mod documented;
 mod ipet_charges;
 mod loop_bounds;
+mod measured;
 mod others_write;
 mod refined;
 mod refusals;

@@ -64,3 +64,23 @@ fn inferred(code: &str, options: &Options) -> Vec<LoopBound> {
     let values = wcet_values::analyse(&program, &expanded, options);
     wcet_paths::loop_bounds::infer(&program, &expanded, &values)
 }
+
+/// How far the inner loop goes follows only from how often the outer one went round before it, as its counter changes places. An iteration
+/// is dear; but half of the way to the number that the outer one compares with is done when what is spent on a loop for a start is used up.
+#[test]
+fn a_loop_whose_end_is_in_sight_is_executed_on() {
+    let code = |limit: u32| {
+        format!(
+            "xor %ecx, %ecx\nxor %edi, %edi\n1: .rept 1500\nlea 1(%rsi), %rsi\n.endr\ntest %edi, %edi\nje 3f
+            lea -1(%rdi), %eax\n2: mov %edi, %r9d\nmov %eax, %edi\ncmpl $0, (%rdx,%rax)\nje 4f\ntest %eax, %eax\nje 3f
+            sub $1, %eax\njmp 2b\n3: xor %r9d, %r9d\n4: lea 1(%r9), %edi\nadd $1, %ecx\ncmp ${limit}, %ecx\nje 5f
+            cmpl $7, (%rdx,%rsi)\njne 1b\n5: ret"
+        )
+    };
+    let bounds = |limit: u32| -> Vec<Option<u64>> {
+        inferred(&code(limit), &Options::default()).iter().map(|found| found.bound).collect()
+    };
+    assert_eq!(bounds(40), [Some(40), Some(39)]);
+    // It is not: the inner loop has no bound but by what it cannot know.
+    assert_eq!(bounds(4000), [Some(4000), None]);
+}
