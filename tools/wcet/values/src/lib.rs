@@ -40,10 +40,13 @@ mod execute;
 mod exit;
 mod geometric;
 mod join;
+mod known;
+mod known_memory;
 mod loop_invariants;
 mod memory;
 mod naming;
 mod necessary_comparisons;
+mod one_run;
 mod operate;
 mod patricia;
 mod record;
@@ -68,6 +71,7 @@ use std::rc::Rc;
 pub use dead_operations::Blocks;
 use execute::Engine;
 pub use naming::Name;
+pub use one_run::{one_run, Left, OneRun};
 pub use record::LINE;
 use region::Count;
 use set::Set;
@@ -107,6 +111,8 @@ pub struct Options {
     pub width: usize,
     /// What is known of the blocks of the control flow from which the graph is expanded.
     pub blocks: Rc<Blocks>,
+    /// Of each edge, whether any execution takes it, if that is known.
+    pub taken: Option<Rc<[bool]>>,
 }
 
 /// An object to which a register leads as long as the region is executed, whatever instructions do with the register: what a
@@ -157,6 +163,7 @@ impl Default for Options {
             steps: 5_000_000,
             width: 16,
             blocks: Rc::default(),
+            taken: None,
         }
     }
 }

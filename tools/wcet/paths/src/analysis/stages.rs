@@ -1,6 +1,7 @@
 //! The stages, one after the other.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use crate::ipet::{Bound, Constraints, Prepared};
@@ -11,7 +12,7 @@ use wcet_flow::context::{Expanded, LoopId};
 use wcet_flow::Graph;
 use wcet_report::{Assumption, Evidence, Phase, Refinement, Report, Verdict, VERSION};
 use wcet_symbolic::{Frames, Setting, Sharing, SolverError};
-use wcet_values::{Shared, Values};
+use wcet_values::{OneRun, Shared, Values};
 
 use crate::analysis::code::Code;
 use crate::analysis::entry_registers::registers;
@@ -167,7 +168,7 @@ impl Stages<'_, '_> {
         })?;
         self.report.program.nodes = expanded.nodes.len();
         let stack = request.stated.stack.as_ref().map(|name| request::address(&program, name)).transpose()?;
-        let known = wcet_values::Options {
+        let mut known = wcet_values::Options {
             stack_pointer: stack.map(|at| (at, at)),
             registers: registers(lifter.registers(), &request.stated.registers)?,
             memory_as_loaded: request.stated.as_loaded || entry == program.entry,
@@ -191,9 +192,15 @@ impl Stages<'_, '_> {
         if known.memory_as_loaded {
             self.report.assumptions.push(assumption("stated", "at the entry, memory is as the executable has it"));
         }
+        let mut one_run = None;
         let values = self.stage(
             "values",
-            |_| Ok(wcet_values::analyse(&program, &expanded, &known)),
+            |_| {
+                let run = wcet_values::one_run(&program, &expanded, &known, INSTRUCTIONS * known.steps).ok();
+                known.taken = run.as_ref().map(|run| Rc::clone(&run.taken));
+                one_run = run;
+                Ok(wcet_values::analyse(&program, &expanded, &known))
+            },
             |values: &Values| format!("{} edges that are never taken", values.dead().len()),
         )?;
         self.report.assumptions.extend(values.assumptions().iter().map(|text| assumption("program", text)));
@@ -202,7 +209,7 @@ impl Stages<'_, '_> {
         if !changed.is_empty() {
             return Err(changed);
         }
-        let (bounds, evidence) = self.loops(&program, &expanded, &values, &known)?;
+        let (bounds, evidence) = self.loops(&program, &expanded, &values, &known, one_run.as_ref())?;
         // Of loops alone; where there is a bound, refinement says the rest.
         self.report.analysis.complete = !self.whole && self.deadline().is_none_or(|deadline| Instant::now() < deadline);
         self.report.loops = loop_report::describe(&expanded, &bounds, &evidence, &lines);
@@ -283,11 +290,13 @@ impl Stages<'_, '_> {
         expanded: &Expanded<'_>,
         values: &Values,
         known: &wcet_values::Options,
+        one_run: Option<&OneRun>,
     ) -> Found<(Vec<LoopBound>, BTreeMap<LoopId, Evidence>)> {
         let stated = request::loops(program, &self.request.stated.loops)?;
         let mut evidence = BTreeMap::new();
         let infer = |_: &mut Self| {
             let mut bounds = crate::loop_bounds::infer(program, expanded, values);
+            one_run.inspect(|run| crate::loop_bounds::of_one_run(expanded, run, &mut bounds));
             let used = stated::of_loops(&stated, program, expanded, &mut bounds)?;
             evidence.extend(used.into_iter().map(|one| (one, Evidence::Stated)));
             Ok(bounds)
@@ -473,6 +482,9 @@ impl Stages<'_, '_> {
 /// Stages of a bound, and of loops alone.
 const STAGES: usize = 9;
 const STAGES_FOR_LOOPS: usize = 6;
+
+/// Instructions of a region's one run, for each that may be executed with values that stand for many: those take longer.
+const INSTRUCTIONS: u64 = 8;
 
 /// Instructions that may be executed one by one: counted, not timed, so that the same command gives the same bound.
 fn steps(timeout: Option<Duration>) -> u64 {

@@ -19,7 +19,7 @@ mod evidence;
 
 use wcet_binary::load::Program;
 use wcet_flow::context::{Expanded, LoopId};
-use wcet_values::Values;
+use wcet_values::{OneRun, Values};
 
 /// What is known of how often a loop runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,4 +52,21 @@ pub fn infer(program: &Program, expanded: &Expanded<'_>, values: &Values) -> Vec
         }
     };
     expanded.loops.iter().enumerate().map(one).collect()
+}
+
+/// What the one run of a region does is all that any does.
+pub fn of_one_run(expanded: &Expanded<'_>, run: &OneRun, bounds: &mut [LoopBound]) {
+    for found in bounds {
+        let most = run.most[found.loop_id];
+        let parent = expanded.loops[found.loop_id].parent;
+        found.bound = Some(most);
+        found.total = parent.map(|parent| (parent, run.totals[found.loop_id]));
+        found.evidence = match most {
+            0 => "the region has one run, in which it is never entered".to_string(),
+            _ => format!(
+                "the region has one run, in which its header is executed {most} times for one entry of it at most"
+            ),
+        };
+        (found.reason, found.least) = (None, None);
+    }
 }

@@ -1,0 +1,294 @@
+//! The one run of a region that works on nothing but what it has inside: executed, not approximated.
+//!
+//! Where memory is as the file has it and nothing is read from elsewhere, all that decides a branch is often known. Then every
+//! execution is the same, and executing it once tells how often each loop runs and which edges are ever taken, also where that
+//! follows no rule: a generator of numbers, a compressor, a sort.
+//!
+//! # Why it is sound
+//! A number is known only if it follows from constants and from the file; what registers hold at the entry is not known, the stack
+//! pointer only relative to itself. The execution is given up at the first branch, store or target that depends on anything
+//! else, at an instruction with effects outside the language, and after a number of instructions; nothing is said then. It rests on what
+//! the analysis of values assumes anyway: the stack is not among what the file loads, and does not wrap around.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use wcet_binary::lift::evaluate::mask;
+use wcet_binary::lift::il::{Binary, Expression, Flow, Instruction, Kind, Op, Operand, Target, Unary, Value};
+use wcet_binary::lift::Registers;
+use wcet_binary::load::Program;
+use wcet_flow::context::{EdgeId, EdgeKind, Expanded, LoopId, NodeId};
+
+use crate::known::Known;
+use crate::known_memory::{KnownMemory, Space};
+use crate::Options;
+
+/// What the one run does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OneRun {
+    /// For each edge, whether it is taken.
+    pub taken: Rc<[bool]>,
+    /// For each loop, the most executions of its header for one entry of it; 0: never entered.
+    pub most: Vec<u64>,
+    /// The same for one entry of the loop around it.
+    pub totals: Vec<u64>,
+}
+
+/// Why the run was left: what is not known, and at which instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Left {
+    pub address: u64,
+    pub why: &'static str,
+}
+
+type Followed<T> = Result<T, &'static str>;
+
+/// The run of the region, if there is but one and it has at most so many instructions.
+pub fn one_run(
+    program: &Program,
+    expanded: &Expanded<'_>,
+    options: &Options,
+    instructions: u64,
+) -> Result<OneRun, Left> {
+    let more = options.own.is_some() || options.shared.unknown || options.stack_rest.is_some();
+    let places = options.given.len() + options.fresh.len() + options.switches.len() + expanded.stops.len();
+    if !options.memory_as_loaded || more || places > 0 {
+        return Err(Left { address: expanded.block(expanded.entry).start(), why: "what memory holds is not known" });
+    }
+    let table = Registers::of(program.architecture);
+    let pointer = program.architecture.pointer_size();
+    let at_entry = |register| match options.registers.get(&register) {
+        _ if register == table.stack_pointer() => match options.stack_pointer {
+            Some((low, high)) if low == high => Known::number(low.into(), pointer),
+            Some(_) => Known::NOTHING,
+            None => Known::Stack(0),
+        },
+        Some((low, high)) if low == high => Known::number((*low).into(), table.value(register).size),
+        _ => Known::NOTHING,
+    };
+    let machine = Machine {
+        pointer,
+        registers: table.all().map(at_entry).collect(),
+        temporaries: Vec::new(),
+        alike: Vec::new(),
+        memory: KnownMemory::new(program, &options.shared, pointer),
+    };
+    follow(expanded, machine, instructions)
+}
+
+/// Executes node after node.
+fn follow(expanded: &Expanded<'_>, mut machine: Machine<'_>, instructions: u64) -> Result<OneRun, Left> {
+    let mut counted = Counted::new(expanded);
+    let mut is_exit = vec![false; expanded.nodes.len()];
+    expanded.exits.iter().for_each(|node| is_exit[*node] = true);
+    let (mut node, mut left) = (expanded.entry, instructions);
+    loop {
+        let block = expanded.block(node);
+        let at_end = |why| Left { address: block.last().address, why };
+        left = left.checked_sub(block.instructions.len() as u64).ok_or(at_end("no effort is left"))?;
+        for instruction in &block.instructions {
+            machine.execute(instruction).map_err(|why| Left { address: instruction.address, why })?;
+        }
+        match machine.way(expanded, node, block.last()).map_err(at_end)? {
+            Some(edge) => {
+                counted.along(edge);
+                node = expanded.edges[edge].to;
+            }
+            None if is_exit[node] => return Ok(counted.run()),
+            None => return Err(at_end("a call is deeper than stated")),
+        }
+    }
+}
+
+struct Machine<'p> {
+    pointer: u8,
+    registers: Vec<Known>,
+    temporaries: Vec<Known>,
+    /// What temporaries are of the registers as they are: two of one kind are equal, whatever they are.
+    alike: Vec<(u16, Expression)>,
+    memory: KnownMemory<'p>,
+}
+
+impl Machine<'_> {
+    fn execute(&mut self, instruction: &Instruction) -> Followed<()> {
+        if instruction.kind == Kind::Wait {
+            return Err("it waits");
+        }
+        self.temporaries.clear();
+        self.alike.clear();
+        for op in &instruction.ops {
+            match *op {
+                Op::Set { to, from } => {
+                    let result = self.expression(from, to.size);
+                    match to.operand {
+                        Operand::Register(register) => {
+                            self.registers[usize::from(register.0)] = result;
+                            self.alike.clear();
+                        }
+                        Operand::Temporary(number) => {
+                            let index = usize::from(number);
+                            if self.temporaries.len() <= index {
+                                self.temporaries.resize(index + 1, Known::NOTHING);
+                            }
+                            self.temporaries[index] = result;
+                            if matches!(from, Expression::Copy(_) | Expression::Extract { .. }) {
+                                self.alike.push((number, from));
+                            }
+                        }
+                        Operand::Constant(_) => {}
+                    }
+                }
+                Op::Store { address, from, when } => {
+                    if !self.holds(when)? {
+                        continue;
+                    }
+                    let (space, place) = self.place(address).ok_or("it is not known where it stores")?;
+                    let value = self.value(from);
+                    if !self.memory.store(space, place, from.size, value) {
+                        return Err("it stores to memory that the file does not have");
+                    }
+                }
+                Op::ClobberMemory => return Err("it may change any memory"),
+            }
+        }
+        Ok(())
+    }
+
+    /// The edge that is taken behind a node; none if the region ends.
+    fn way(&self, expanded: &Expanded<'_>, node: NodeId, last: &Instruction) -> Followed<Option<EdgeId>> {
+        let (target, when) = match last.flow {
+            Flow::Jump { to: Target::Direct(to), when } => (None, when.filter(|_| to != last.next())),
+            Flow::Call { to: Target::Direct(_), when } => (None, when),
+            Flow::Jump { to: Target::Indirect(to), when } | Flow::Call { to: Target::Indirect(to), when } => {
+                (Some(to), when)
+            }
+            Flow::Return { to, when } => (Some(to), when),
+            Flow::Repeat { when } => (None, Some(when)),
+            Flow::Next | Flow::Leave | Flow::Trap => (None, None),
+        };
+        let goes = self.holds(when)?;
+        let mut found = None;
+        for &edge in expanded.successors(node) {
+            let one = expanded.edges[edge];
+            if when.is_some() && goes == (one.kind == EdgeKind::Next) {
+                continue;
+            }
+            if let (Some(target), EdgeKind::Case | EdgeKind::Call) = (target, one.kind) {
+                let known = self.value(target).whole(target.size).ok_or("its target is not known")?;
+                if known != u128::from(expanded.block(one.to).start()) {
+                    continue;
+                }
+            }
+            if found.replace(edge).is_some() {
+                return Err("it goes several ways");
+            }
+        }
+        Ok(found)
+    }
+
+    fn holds(&self, when: Option<Value>) -> Followed<bool> {
+        let Some(when) = when else { return Ok(true) };
+        self.value(when).is_zero(when.size).map(|zero| !zero).ok_or("its condition is not known")
+    }
+
+    fn place(&self, address: Value) -> Option<(Space, u64)> {
+        match self.value(address) {
+            Known::Stack(offset) => Some((Space::Stack, offset as u64)),
+            other => Some((Space::Absolute, (other.whole(address.size)? & mask(self.pointer)) as u64)),
+        }
+    }
+
+    fn value(&self, value: Value) -> Known {
+        match value.operand {
+            Operand::Register(register) => self.registers[usize::from(register.0)],
+            Operand::Constant(number) => Known::number(number.into(), value.size),
+            Operand::Temporary(number) => self.temporaries.get(usize::from(number)).copied().unwrap_or(Known::NOTHING),
+        }
+    }
+
+    fn expression(&self, expression: Expression, size: u8) -> Known {
+        match expression {
+            Expression::Copy(value) => self.value(value),
+            Expression::Unary(operation, a) => self.value(a).unary(operation, a.size, size),
+            Expression::Binary(Binary::Xor | Binary::Subtract, a, b) if self.equal(a, b) => Known::number(0, size),
+            Expression::Binary(operation, a, b) => {
+                self.value(a).binary(operation, self.value(b), [a.size, b.size, size], self.pointer)
+            }
+            Expression::Extract { from, at } => self.value(from).extract(at, from.size, size),
+            Expression::Insert { into, from, at } => self.value(into).insert(self.value(from), at, from.size, size),
+            Expression::Concat { high, low } => {
+                let low_half = self.value(low).unary(Unary::ZeroExtend, low.size, size);
+                low_half.insert(self.value(high), low.size, high.size, size)
+            }
+            Expression::Select { when, then, otherwise } => match self.holds(Some(when)) {
+                Ok(true) => self.value(then),
+                Ok(false) => self.value(otherwise),
+                Err(_) => self.value(then).or(self.value(otherwise)),
+            },
+            Expression::Load { address, when } => match (self.holds(when), self.place(address)) {
+                (Ok(true), Some((space, place))) => self.memory.load(space, place, size),
+                _ => Known::NOTHING,
+            },
+            Expression::Unknown => Known::NOTHING,
+        }
+    }
+
+    /// Whether two values are equal for what they are, known or not.
+    fn equal(&self, a: Value, b: Value) -> bool {
+        let source = |value: Value| {
+            let Operand::Temporary(number) = value.operand else { return None };
+            self.alike.iter().find(|(one, _)| *one == number).map(|(_, source)| source)
+        };
+        a == b || a.size == b.size && source(a).is_some() && source(a) == source(b)
+    }
+}
+
+/// Counts of loops.
+struct Counted {
+    taken: Vec<bool>,
+    most: Vec<u64>,
+    totals: Vec<u64>,
+    /// For each edge the loops to whose headers it leads, and whether as a back edge.
+    heads: HashMap<EdgeId, Vec<(LoopId, bool)>>,
+    inside: Vec<Vec<LoopId>>,
+    running: Vec<u64>,
+    total: Vec<u64>,
+}
+
+impl Counted {
+    fn new(expanded: &Expanded<'_>) -> Counted {
+        let count = expanded.loops.len();
+        let mut heads: HashMap<EdgeId, Vec<(LoopId, bool)>> = HashMap::new();
+        let mut inside = vec![Vec::new(); count];
+        let (mut running, mut total) = (vec![0; count], vec![0; count]);
+        let (mut most, mut totals) = (vec![0; count], vec![0; count]);
+        for (number, one) in expanded.loops.iter().enumerate() {
+            one.entries.iter().for_each(|edge| heads.entry(*edge).or_default().push((number, false)));
+            one.back.iter().for_each(|edge| heads.entry(*edge).or_default().push((number, true)));
+            if let Some(parent) = one.parent {
+                inside[parent].push(number);
+            }
+            if one.header == expanded.entry {
+                (running[number], total[number], most[number], totals[number]) = (1, 1, 1, 1);
+            }
+        }
+        Counted { taken: vec![false; expanded.edges.len()], most, totals, heads, inside, running, total }
+    }
+
+    fn run(self) -> OneRun {
+        OneRun { taken: self.taken.into(), most: self.most, totals: self.totals }
+    }
+
+    fn along(&mut self, edge: EdgeId) {
+        self.taken[edge] = true;
+        for &(number, back) in self.heads.get(&edge).map_or(&[][..], Vec::as_slice) {
+            self.running[number] = if back { self.running[number] + 1 } else { 1 };
+            self.total[number] += 1;
+            self.most[number] = self.most[number].max(self.running[number]);
+            self.totals[number] = self.totals[number].max(self.total[number]);
+            if !back {
+                self.inside[number].iter().for_each(|inner| self.total[*inner] = 0);
+            }
+        }
+    }
+}
