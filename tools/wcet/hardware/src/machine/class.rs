@@ -27,6 +27,8 @@ classes! {
     Nop "nop" "Instructions without effect."
     Multiply "multiply" "Integer multiplication."
     Divide "divide" "Integer division, at its slowest."
+    Float "float" "Arithmetic on floating-point numbers: sums, products, comparisons, conversions."
+    FloatDivide "float_divide" "Quotients and roots of floating-point numbers, at their slowest."
     Load "load" "Reads of memory, one or several."
     Store "store" "Writes of memory, one or several."
     Update "update" "Reads and writes of memory by one instruction."

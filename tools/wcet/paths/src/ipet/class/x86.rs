@@ -25,11 +25,14 @@ pub(super) fn sort(instruction: &Instruction) -> Result<Sort, String> {
     if decoded.has_lock_prefix() || decoded.mnemonic() == Mnemonic::Xchg && reads {
         return Ok(Sort::of(Class::Atomic));
     }
-    let computes = computes(decoded.mnemonic()).ok_or_else(|| {
+    // A comparison of strings and one of floating-point numbers have one name.
+    let floats = decoded.mnemonic() == Mnemonic::Cmpsd && decoded.op0_register().is_xmm();
+    let computes = if floats { Some(Class::Float) } else { computes(decoded.mnemonic()) };
+    let computes = computes.ok_or_else(|| {
         format!("`{}` is in no class; compile without it (-mgeneral-regs-only keeps to integers)", instruction.mnemonic)
     })?;
     Ok(Sort::of(match (computes, reads, writes) {
-        (Class::Multiply | Class::Divide, _, _) => computes,
+        (Class::Multiply | Class::Divide | Class::Float | Class::FloatDivide, _, _) => computes,
         (_, true, true) => Class::Update,
         (_, true, false) => Class::Load,
         (_, false, true) => Class::Store,
@@ -139,6 +142,40 @@ fn computes(mnemonic: Mnemonic) -> Option<Class> {
         | Punpckhbw | Punpckhwd | Punpckhdq | Punpckhqdq | Packsswb | Packuswb | Packssdw | Unpcklps | Unpckhps
         | Unpcklpd | Unpckhpd | Pmovmskb | Movmskps | Movmskpd | Pminub | Pmaxub | Pminsw | Pmaxsw | Pavgb | Pavgw
         | Psadbw | Pextrw | Pinsrw => Class::Alu,
+        Addss | Addsd | Addps | Addpd | Subss | Subsd | Subps | Subpd | Mulss | Mulsd | Mulps | Mulpd | Minss
+        | Minsd | Minps | Minpd | Maxss | Maxsd | Maxps | Maxpd | Comiss | Comisd | Ucomiss | Ucomisd | Cmpss
+        | Cmpps | Cmppd | Cvtsi2ss | Cvtsi2sd | Cvtss2si | Cvtsd2si | Cvttss2si | Cvttsd2si | Cvtss2sd | Cvtsd2ss
+        | Cvtps2pd | Cvtpd2ps | Cvtdq2ps | Cvtdq2pd | Cvtps2dq | Cvtpd2dq | Cvttps2dq | Cvttpd2dq => Class::Float,
+        Divss | Divsd | Divps | Divpd | Sqrtss | Sqrtsd | Sqrtps | Sqrtpd => Class::FloatDivide,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sort;
+    use wcet_binary::lift::Lifter;
+    use wcet_binary::load::{Architecture, Program};
+    use wcet_hardware::machine::Class;
+
+    #[test]
+    fn floating_point_has_classes_of_its_own() {
+        let class = |code: &[u8]| {
+            let program = Program::from_code(Architecture::X86_64, 0x1000, code);
+            let instruction = Lifter::new(&program).unwrap().lift(0x1000).unwrap();
+            sort(&instruction).map(|sort| sort.class)
+        };
+        // addsd, with a register and with memory; comisd; cvttss2si; divss; sqrtsd.
+        assert_eq!(class(&[0xf2, 0x0f, 0x58, 0xc1]), Ok(Class::Float));
+        assert_eq!(class(&[0xf2, 0x0f, 0x58, 0x07]), Ok(Class::Float));
+        assert_eq!(class(&[0x66, 0x0f, 0x2f, 0xc1]), Ok(Class::Float));
+        assert_eq!(class(&[0xf3, 0x0f, 0x2c, 0xc0]), Ok(Class::Float));
+        assert_eq!(class(&[0xf3, 0x0f, 0x5e, 0xc1]), Ok(Class::FloatDivide));
+        assert_eq!(class(&[0xf2, 0x0f, 0x51, 0xc1]), Ok(Class::FloatDivide));
+        // Two instructions have the name cmpsd: this one compares numbers, and one compares strings.
+        assert_eq!(class(&[0xf2, 0x0f, 0xc2, 0xc1, 0x00]), Ok(Class::Float));
+        assert_eq!(class(&[0xa7]), Ok(Class::Load));
+        // x87 has no class: fadd.
+        assert!(class(&[0xd8, 0xc1]).is_err());
+    }
 }
