@@ -30,6 +30,11 @@ pub const FOREIGN: OnDemand = OnDemand {
     what: "the analysis of kernels of others",
     takes: "three to five minutes on two cores",
 };
+pub const SUITES: OnDemand = OnDemand {
+    program: "wcet-suites",
+    what: "the analysis of suites of others",
+    takes: "three to five minutes on two cores",
+};
 pub const DRIVER_CHECKER: OnDemand =
     OnDemand { program: "drivercheck", what: "the driver checker", takes: "about a minute on two cores" };
 pub const VALIDATOR: OnDemand = OnDemand {

@@ -4,7 +4,7 @@ use crate::cli::{CampaignOptions, EngineName};
 use crate::results::{CampaignResult, Listed};
 use crate::verbs::prove::{self, ProofCampaign};
 use crate::verbs::report;
-use builder::on_demand::{COMPARISON, FOREIGN};
+use builder::on_demand::{COMPARISON, FOREIGN, SUITES};
 use builder::Builds;
 use campaign::{item_seed, record_path, Engine, Plan, Record, Shard};
 use cases::{self, Case, Outcome};
@@ -40,6 +40,8 @@ enum Work {
     ForeignTiming,
     /// The handlers of an RTOS of others, which is fetched and compiled.
     RtosTiming,
+    /// Programs of suites of others, which are fetched and compiled, for each target.
+    SuitesTiming,
     /// Programs made to mislead the timing analysis, so many for each instruction set.
     AdversarialTiming,
 }
@@ -166,6 +168,12 @@ const CAMPAIGNS: &[Campaign] = &[
         items: 0,
         work: Work::RtosTiming,
     },
+    Campaign {
+        name: "timing-suites",
+        about: "each program of a public suite, which is fetched and compiled for each target, is answered in time, no bound below its run",
+        items: 0,
+        work: Work::SuitesTiming,
+    },
 ];
 
 /// The text for a boot in which a signal ended the emulator, which some random states of a guest's processor cause.
@@ -276,6 +284,10 @@ fn one_shard(
         Work::RtosTiming => {
             let tool = FOREIGN.ready(project, output)?;
             by_tool(Command::new(tool).arg("freertos-cm3"), seed, shard, &path, project)?
+        }
+        Work::SuitesTiming => {
+            let tool = SUITES.ready(project, output)?;
+            by_tool(&mut Command::new(tool), seed, shard, &path, project)?
         }
         Work::AdversarialTiming => {
             let tool = COMPARISON.ready(project, output)?;

@@ -6,12 +6,21 @@ use std::path::Path;
 use wcet_flow::context::{EdgeId, Expanded, LoopId};
 use wcet_paths::analysis::Claims;
 
-use crate::measure::count::{count_and_see, heads};
+use crate::measure::count::{count_and_see, heads, Counts};
 use crate::measure::walk::Step;
 use crate::measure::Error;
 
 /// Claims that some case of `file` contradicts, each in words.
 pub(crate) fn broken(file: &Path, claims: &Claims<'_, '_>) -> Result<BTreeSet<String>, Error> {
+    Ok(contradicted(file, claims, u64::MAX)?.0)
+}
+
+/// The same of so many instructions at most, with what was counted.
+pub(crate) fn contradicted(
+    file: &Path,
+    claims: &Claims<'_, '_>,
+    most: u64,
+) -> Result<(BTreeSet<String>, Counts), Error> {
     let Claims { program, expanded, bounds, constraints } = claims;
     let mut found = BTreeSet::new();
     let place = |edge: EdgeId| {
@@ -19,7 +28,7 @@ pub(crate) fn broken(file: &Path, claims: &Claims<'_, '_>) -> Result<BTreeSet<St
         format!("{} to {}", expanded.place(edge.from), expanded.place(edge.to))
     };
     let mut run = Run::new(expanded);
-    let counts = count_and_see(file, program, expanded, &mut |step| {
+    let counts = count_and_see(file, program, expanded, most, &mut |step| {
         match step {
             Step::Entered => run.begin(),
             Step::Along(edge) => run.take(*edge),
@@ -53,7 +62,7 @@ pub(crate) fn broken(file: &Path, claims: &Claims<'_, '_>) -> Result<BTreeSet<St
             found.insert(format!("the loop at {header} runs {} times in all", counts.totals[total.inner]));
         }
     }
-    Ok(found)
+    Ok((found, counts))
 }
 
 /// The edges that one case has taken so far, in all and in the iteration of each loop in which it is.

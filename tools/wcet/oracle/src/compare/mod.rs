@@ -15,6 +15,7 @@ mod page;
 mod row;
 mod sum;
 
+pub(crate) use claims::contradicted;
 pub use inferred::{inferred, Inferred};
 pub use necessity::{necessity, Necessity, Set};
 pub use page::page;

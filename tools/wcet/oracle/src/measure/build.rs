@@ -112,19 +112,24 @@ const OPTIONS: &[&str] = &[
     "-no-pie",
     "-fno-stack-protector",
     "-fno-asynchronous-unwind-tables",
-    "-Wall",
-    "-Wextra",
-    "-Werror",
-    "-Wno-unused-parameter",
     "-Wl,--build-id=none",
 ];
+
+/// Warnings, which the programs of the set must not cause.
+const WARNINGS: &[&str] = &["-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"];
 
 /// The compiled program's file, in `into`.
 pub fn build(program: &Program, target: Target, into: &Path) -> Result<PathBuf, Error> {
     let file = into.join(format!("{}.{}", program.name, target.name()));
+    compile(std::slice::from_ref(&program.source), target, WARNINGS, &file)?;
+    Ok(file)
+}
+
+/// Compiles and links sources that have an `entry`, with `options` beside those of the target, to `file`.
+pub fn compile(sources: &[PathBuf], target: Target, options: &[&str], file: &Path) -> Result<(), Error> {
     let compiler = target.compiler();
     let mut command = Command::new(compiler);
-    command.args(target.options()).args(OPTIONS).arg("-o").args([&file, &program.source]);
+    command.args(target.options()).args(OPTIONS).args(options).arg("-o").arg(file).args(sources);
     command.arg(directory().join("runtime.c"));
     if target == Target::RiscV32Core {
         command.arg(core::start_file());
@@ -133,7 +138,8 @@ pub fn build(program: &Program, target: Target, into: &Path) -> Result<PathBuf, 
     let output = command.output().map_err(|cause| Error::Missing { program: compiler.to_string(), cause })?;
     if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(Error::Failed { program: compiler.to_string(), path: program.source.clone(), message });
+        let path = sources.first().cloned().unwrap_or_default();
+        return Err(Error::Failed { program: compiler.to_string(), path, message });
     }
-    Ok(file)
+    Ok(())
 }

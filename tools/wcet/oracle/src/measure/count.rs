@@ -21,18 +21,21 @@ pub struct Counts {
     pub taken: Vec<bool>,
     /// Instructions of each case, from the entry on.
     pub cases: Vec<u64>,
+    /// Whether all cases ran to their ends.
+    pub complete: bool,
 }
 
 /// Runs all cases of `file` and counts.
 pub fn count(file: &Path, program: &Program, expanded: &Expanded<'_>) -> Result<Counts, Error> {
-    count_and_see(file, program, expanded, &mut |_| {})
+    count_and_see(file, program, expanded, u64::MAX, &mut |_| {})
 }
 
-/// The same, and shows each step.
+/// The same for so many instructions at most, and shows each step. What was counted by then did happen.
 pub(crate) fn count_and_see(
     file: &Path,
     program: &Program,
     expanded: &Expanded<'_>,
+    most: u64,
     see: &mut dyn FnMut(&Step),
 ) -> Result<Counts, Error> {
     let mut walk = Walk::new(expanded, program);
@@ -42,11 +45,14 @@ pub(crate) fn count_and_see(
         totals: vec![0; count],
         taken: vec![false; expanded.edges.len()],
         cases: Vec::new(),
+        complete: true,
     };
+    let mut left = most;
     let (mut running, mut total) = (vec![0; count], vec![0; count]);
     let (heads, inside) = (heads(expanded), inside(expanded));
     let looks: Vec<bool> = (0..count).map(|number| looks(expanded, number)).collect();
-    addresses(file, program.architecture, Cases::All, |address| {
+    let done = addresses(file, program.architecture, Cases::All, |address| {
+        left = left.checked_sub(1).ok_or(Error::Enough)?;
         let step = walk.step(address)?;
         see(&step);
         match step {
@@ -72,7 +78,11 @@ pub(crate) fn count_and_see(
             }
         }
         Ok(())
-    })?;
+    });
+    match done {
+        Err(Error::Enough) => counts.complete = false,
+        done => done?,
+    }
     Ok(counts)
 }
 

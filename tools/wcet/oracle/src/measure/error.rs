@@ -17,6 +17,9 @@ pub enum Error {
     Refused(Vec<String>),
     #[error("{0}")]
     Setup(String),
+    /// As much was counted as was asked for.
+    #[error("enough instructions were executed")]
+    Enough,
     /// The control-flow graph is wrong.
     #[error("{from} is followed by {to}, which the graph does not have")]
     NotInGraph { from: String, to: String },

@@ -120,7 +120,7 @@ fn observe(
     Ok(most)
 }
 
-fn describe(expanded: &Expanded<'_>, number: LoopId, counts: &Counts, lines: &Lines) -> MeasuredLoop {
+pub(crate) fn describe(expanded: &Expanded<'_>, number: LoopId, counts: &Counts, lines: &Lines) -> MeasuredLoop {
     let found = &expanded.loops[number];
     let function = expanded.function(found.context);
     let header = expanded.block(found.header).start();

@@ -13,4 +13,5 @@ mod set_sample;
 mod simulated;
 mod simulated_bounds;
 mod statements;
+mod suites;
 mod traces;
