@@ -212,7 +212,7 @@ impl Run<'_> {
             }
             // What an instruction leaves open is no number that two runs have in common.
             Expression::Unknown => fresh("unknown", width),
-            Expression::Load { .. } => return None,
+            Expression::Load { .. } | Expression::Float(..) => return None,
         })
     }
 }

@@ -287,6 +287,7 @@ impl Engine<'_> {
         }
         Ok(match from {
             Expression::Copy(a) => self.value(state, temporaries, a)?,
+            Expression::Float(..) => return refuse("a floating-point operation"),
             Expression::Unknown => fresh("unknown", width),
             Expression::Unary(operation, a) => {
                 let a = self.value(state, temporaries, a)?;

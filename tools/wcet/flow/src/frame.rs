@@ -252,7 +252,9 @@ impl Frame {
                 },
                 _ => Known::Unknown,
             },
-            Expression::Insert { .. } | Expression::Concat { .. } | Expression::Unknown => Known::Unknown,
+            Expression::Insert { .. } | Expression::Concat { .. } | Expression::Float(..) | Expression::Unknown => {
+                Known::Unknown
+            }
         }
     }
 }

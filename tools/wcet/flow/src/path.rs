@@ -218,7 +218,7 @@ impl<'p> Path<'p> {
                 let moved = Number::binary(Binary::ShiftLeft, wide, Number::constant(8 * u64::from(at), size), size);
                 Number::binary(Binary::Or, kept, moved, size)
             }
-            Expression::Concat { .. } | Expression::Unknown => self.leaf(size),
+            Expression::Concat { .. } | Expression::Float(..) | Expression::Unknown => self.leaf(size),
             Expression::Select { when, then, otherwise } => {
                 let (when, then, otherwise) = (self.value(when), self.value(then), self.value(otherwise));
                 Number::select(when, then, otherwise)

@@ -192,7 +192,7 @@ impl<'p> Executor<'p> {
                     }
                 }
             }
-            Expression::Unknown => self.terms.leaf(width, Origin::Open),
+            Expression::Float(..) | Expression::Unknown => self.terms.leaf(width, Origin::Open),
         }
     }
 

@@ -238,6 +238,7 @@ impl Walk<'_> {
                 }
             }
             // Bytes are flags: pointers do not go through vector registers byte by byte.
+            Expression::Float(..) => Known::Plain,
             Expression::Unknown if size == 1 => Known::Plain,
             Expression::Unknown => Known::Anything,
         }

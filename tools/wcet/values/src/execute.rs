@@ -468,7 +468,7 @@ impl<'a> Engine<'a> {
                 let address = self.value(address, state);
                 state.load(world, &address, size)
             }
-            Expression::Unknown => world.symbols.unknown(size),
+            Expression::Float(..) | Expression::Unknown => world.symbols.unknown(size),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Numbers of which each bit is known or not, and addresses of the stack.
 
-use wcet_binary::lift::evaluate::{binary, mask, signed, unary};
-use wcet_binary::lift::il::{Binary, Unary};
+use wcet_binary::lift::evaluate::{binary, float, mask, signed, unary};
+use wcet_binary::lift::il::{Binary, Float, Unary};
 
 /// What is known of a number of at most 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,6 +116,13 @@ impl Known {
         }
     }
 
+    /// The result, of `size` bytes, of floating-point operands of `width`.
+    pub fn float(self, operation: Float, other: Known, width: u8, size: u8) -> Known {
+        let operands = self.whole(width).zip(other.whole(width));
+        let result = operands.and_then(|(a, b)| float(operation, a, b, width, size));
+        result.map_or(Known::NOTHING, |number| Known::number(number, size))
+    }
+
     /// Its bytes from byte `at` on, as many as `size`, of `from`.
     pub fn extract(self, at: u8, from: u8, size: u8) -> Known {
         let (number, bits) = self.bits();
@@ -181,6 +188,8 @@ fn on_stack(operation: Binary, a: Known, b: Known, pointer: u8) -> Option<Known>
         (Binary::Subtract, other, Known::Stack(offset)) => {
             by(other).and_then(|by| by.checked_sub(offset)).map(Known::Minus)
         }
+        // The index of an address comes times its scale.
+        (Binary::Multiply, known @ (Known::Stack(_) | Known::Minus(_)), other) if by(other) == Some(1) => Some(known),
         (Binary::Equal, Known::Stack(a), Known::Stack(b)) => Some(Known::truth(a == b)),
         (Binary::NotEqual, Known::Stack(a), Known::Stack(b)) => Some(Known::truth(a != b)),
         (Binary::Less, Known::Stack(a), Known::Stack(b)) => Some(Known::truth(a < b)),
@@ -263,7 +272,8 @@ mod tests {
         assert_eq!(on(Binary::And, Known::Stack(-21), Known::number(7, 8)), Known::number(3, 8));
         // A copy from the stack walks along one pointer, and adds how far the other is from it.
         let apart = on(Binary::Subtract, Known::number(0x4000, 8), below);
-        assert_eq!(on(Binary::Add, apart, Known::Stack(-16)), Known::number(0x4008, 8));
+        let index = on(Binary::Multiply, Known::Stack(-16), Known::number(1, 8));
+        assert_eq!(on(Binary::Add, apart, index), Known::number(0x4008, 8));
         assert_eq!(on(Binary::Subtract, apart, apart), Known::number(0, 8));
         assert_eq!(on(Binary::And, apart, Known::number(7, 8)), Known::number(0, 8));
         assert_eq!(apart.whole(8), None);

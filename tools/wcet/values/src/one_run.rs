@@ -8,16 +8,18 @@
 //! A number is known only if it follows from constants and from the file; what registers hold at the entry is not known, the stack
 //! pointer only relative to itself. The execution is given up at the first branch, store or target that depends on anything
 //! else, at an instruction with effects outside the language, and after a number of instructions; nothing is said then. It rests on what
-//! the analysis of values assumes anyway: the stack is not among what the file loads, and does not wrap around.
+//! the analysis of values assumes anyway: the stack is not among what the file loads, and does not wrap around; and, where it
+//! computes with floating-point numbers in vector registers, on how the processor rounds ([`OneRun::rounding`]).
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use wcet_binary::lift::evaluate::mask;
 use wcet_binary::lift::il::{Binary, Expression, Flow, Instruction, Kind, Op, Operand, Target, Unary, Value};
-use wcet_binary::lift::Registers;
+use wcet_binary::lift::{Lifter, Registers};
 use wcet_binary::load::Program;
 use wcet_flow::context::{EdgeId, EdgeKind, Expanded, LoopId, NodeId};
+use wcet_flow::Block;
 
 use crate::known::Known;
 use crate::known_memory::{KnownMemory, Space};
@@ -32,6 +34,8 @@ pub struct OneRun {
     pub most: Vec<u64>,
     /// The same for one entry of the loop around it.
     pub totals: Vec<u64>,
+    /// What is taken for granted of how floating-point numbers are rounded, if there are any.
+    pub rounding: Option<&'static str>,
 }
 
 /// Why the run was left: what is not known, and at which instruction.
@@ -55,7 +59,7 @@ pub fn one_run(
     if !options.memory_as_loaded || more || places > 0 {
         return Err(Left { address: expanded.block(expanded.entry).start(), why: "what memory holds is not known" });
     }
-    let table = Registers::of(program.architecture);
+    let table = Registers::with_vectors(program.architecture);
     let pointer = program.architecture.pointer_size();
     let at_entry = |register| match options.registers.get(&register) {
         _ if register == table.stack_pointer() => match options.stack_pointer {
@@ -64,32 +68,86 @@ pub fn one_run(
             None => Known::Stack(0),
         },
         Some((low, high)) if low == high => Known::number((*low).into(), table.value(register).size),
+        None if table.name(register) == CONTROL => Known::Bits { number: ROUNDING, bits: ROUNDED },
         _ => Known::NOTHING,
     };
+    let code = with_vectors(program, expanded);
     let machine = Machine {
         pointer,
+        control: table.named(CONTROL).map(|register| usize::from(register.0)),
         registers: table.all().map(at_entry).collect(),
         temporaries: Vec::new(),
         alike: Vec::new(),
         memory: KnownMemory::new(program, &options.shared, pointer),
     };
-    follow(expanded, machine, instructions)
+    let mut run = follow(expanded, &code, machine, instructions)?;
+    let operations = code.values().flatten().flat_map(|instruction| &instruction.ops);
+    let computes = |op: &Op| matches!(op, Op::Set { from: Expression::Float(..), .. });
+    run.rounding = operations.into_iter().any(computes).then_some(AS_RESET);
+    Ok(run)
 }
 
-/// Executes node after node.
-fn follow(expanded: &Expanded<'_>, mut machine: Machine<'_>, instructions: u64) -> Result<OneRun, Left> {
+/// x86-64's word that says how floating-point numbers are rounded, and which exceptions they raise.
+const CONTROL: &str = "MXCSR";
+/// What it holds behind a reset but for flags that are set by results, which are not among these bits: to nearest, subnormal numbers
+/// as they are, no exceptions (Intel's manual, volume 1, 10.2.3).
+const ROUNDING: u128 = 0x1f80;
+const ROUNDED: u128 = 0xffc0;
+const AS_RESET: &str =
+    "at the entry MXCSR holds what a reset leaves there: floating-point numbers are rounded to nearest";
+
+/// The instructions, in place of those of the graph, of blocks that compute on vector registers, by the addresses of their first and
+/// last instruction. Empty if there are none.
+fn with_vectors(program: &Program, expanded: &Expanded<'_>) -> HashMap<(u64, u64), Vec<Rc<Instruction>>> {
+    let mut code = HashMap::new();
+    let uses = |one: &Instruction| Lifter::uses_vectors(program.architecture, one);
+    let blocks: HashMap<(u64, u64), &Block> =
+        expanded.order().map(|node| (place(expanded.block(node)), expanded.block(node))).collect();
+    if !blocks.values().any(|block| block.instructions.iter().any(|one| uses(one))) {
+        return code;
+    }
+    // What cannot be loaded a second time has been: there is a graph.
+    let Ok(lifter) = Lifter::with_vectors(program) else { return code };
+    let all: Vec<Op> = lifter
+        .registers()
+        .vectors()
+        .map(|one| Op::Set { to: lifter.registers().value(one), from: Expression::Unknown })
+        .collect();
+    for (place, block) in blocks {
+        if block.instructions.iter().any(|one| one.kind != Kind::Ordinary || uses(one)) {
+            let unknown = |one: &Instruction| Instruction { ops: [one.ops.as_slice(), &all].concat(), ..one.clone() };
+            let lifted = |one: &Rc<Instruction>| lifter.lift(one.address).unwrap_or_else(|_| unknown(one));
+            code.insert(place, block.instructions.iter().map(lifted).map(Rc::new).collect());
+        }
+    }
+    code
+}
+
+fn place(block: &Block) -> (u64, u64) {
+    (block.start(), block.last().address)
+}
+
+/// Executes node after node, with other instructions where there are some.
+fn follow<'g>(
+    expanded: &Expanded<'g>,
+    others: &'g HashMap<(u64, u64), Vec<Rc<Instruction>>>,
+    mut machine: Machine<'_>,
+    instructions: u64,
+) -> Result<OneRun, Left> {
     let mut counted = Counted::new(expanded);
     let mut is_exit = vec![false; expanded.nodes.len()];
     expanded.exits.iter().for_each(|node| is_exit[*node] = true);
+    let own = |block: &'g Block| others.get(&place(block)).unwrap_or(&block.instructions);
+    let code: Vec<&[Rc<Instruction>]> = expanded.order().map(|node| own(expanded.block(node)).as_slice()).collect();
     let (mut node, mut left) = (expanded.entry, instructions);
     loop {
         let block = expanded.block(node);
         let at_end = |why| Left { address: block.last().address, why };
-        left = left.checked_sub(block.instructions.len() as u64).ok_or(at_end("no effort is left"))?;
-        for instruction in &block.instructions {
+        left = left.checked_sub(code[node].len() as u64).ok_or(at_end("no effort is left"))?;
+        for instruction in code[node] {
             machine.execute(instruction).map_err(|why| Left { address: instruction.address, why })?;
         }
-        match machine.way(expanded, node, block.last()).map_err(at_end)? {
+        match machine.way(expanded, node, code[node].last().unwrap_or(block.last())).map_err(at_end)? {
             Some(edge) => {
                 counted.along(edge);
                 node = expanded.edges[edge].to;
@@ -103,6 +161,8 @@ fn follow(expanded: &Expanded<'_>, mut machine: Machine<'_>, instructions: u64) 
 struct Machine<'p> {
     pointer: u8,
     registers: Vec<Known>,
+    /// Which of them is [`CONTROL`].
+    control: Option<usize>,
     temporaries: Vec<Known>,
     /// What temporaries are of the registers as they are: two of one kind are equal, whatever they are.
     alike: Vec<(u16, Expression)>,
@@ -229,8 +289,16 @@ impl Machine<'_> {
                 (Ok(true), Some((space, place))) => self.memory.load(space, place, size),
                 _ => Known::NOTHING,
             },
-            Expression::Unknown => Known::NOTHING,
+            Expression::Float(operation, a, b) if self.rounds() => {
+                self.value(a).float(operation, self.value(b), a.size, size)
+            }
+            Expression::Float(..) | Expression::Unknown => Known::NOTHING,
         }
+    }
+
+    /// Whether floating-point numbers are rounded as behind a reset.
+    fn rounds(&self) -> bool {
+        self.control.is_some_and(|control| matches!(self.registers[control], Known::Bits { number, bits } if bits & ROUNDED == ROUNDED && number & ROUNDED == ROUNDING))
     }
 
     /// Whether two values are equal for what they are, known or not.
@@ -276,7 +344,7 @@ impl Counted {
     }
 
     fn run(self) -> OneRun {
-        OneRun { taken: self.taken.into(), most: self.most, totals: self.totals }
+        OneRun { taken: self.taken.into(), most: self.most, totals: self.totals, rounding: None }
     }
 
     fn along(&mut self, edge: EdgeId) {

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use libsla::{BoolOp, IntOp, IntSign, OpCode, PcodeInstruction, PseudoOp, VarnodeData};
+use libsla::{BoolOp, FloatOp, IntOp, IntSign, OpCode, PcodeInstruction, PseudoOp, VarnodeData};
 
 use crate::lift::emit::Emitter;
-use crate::lift::il::{Binary, Expression, Op, Target, Unary, Value};
+use crate::lift::il::{Binary, Expression, Float, Op, Target, Unary, Value};
 use crate::lift::sleigh::Semantics;
 
 /// A way out of the instruction.
@@ -43,6 +43,8 @@ pub(crate) struct Converter<'s> {
     arriving: BTreeMap<usize, Vec<Live>>,
     address: u64,
     next: u64,
+    /// Whether vector registers are tracked.
+    vectors: bool,
 }
 
 impl<'s> Converter<'s> {
@@ -54,6 +56,7 @@ impl<'s> Converter<'s> {
             arriving: BTreeMap::new(),
             address,
             next,
+            vectors: semantics.vectors,
         }
     }
 
@@ -187,8 +190,13 @@ impl<'s> Converter<'s> {
             Some(varnode) => emitter.read(varnode),
             None => Err(format!("operand {at} of {:?} is missing", raw.op_code)),
         };
-        if let OpCode::Float(_) = raw.op_code {
-            return Ok(Expression::Unknown);
+        if let OpCode::Float(operation) = raw.op_code {
+            // Where its operands come from registers that are not tracked, nothing is known of it.
+            let tracked = float(operation).filter(|_| self.vectors);
+            let Some(operation) = tracked else { return Ok(Expression::Unknown) };
+            let a = operand(0)?;
+            let b = if raw.inputs.len() > 1 { operand(1)? } else { a };
+            return Ok(Expression::Float(operation, a, b));
         }
         if let Some(binary) = binary(raw.op_code) {
             return Ok(Expression::Binary(binary, operand(0)?, operand(1)?));
@@ -216,6 +224,28 @@ impl<'s> Converter<'s> {
             other => Err(format!("{other:?} at {:#x} has no translation", self.address)),
         }
     }
+}
+
+/// None for what rounds in a way that SLEIGH leaves open.
+fn float(operation: FloatOp) -> Option<Float> {
+    Some(match operation {
+        FloatOp::Equal => Float::Equal,
+        FloatOp::NotEqual => Float::NotEqual,
+        FloatOp::LessThan => Float::Less,
+        FloatOp::LessThanOrEqual => Float::LessEqual,
+        FloatOp::IsNaN => Float::IsNan,
+        FloatOp::Add => Float::Add,
+        FloatOp::Subtract => Float::Subtract,
+        FloatOp::Multiply => Float::Multiply,
+        FloatOp::Divide => Float::Divide,
+        FloatOp::Negate => Float::Negate,
+        FloatOp::AbsoluteValue => Float::Absolute,
+        FloatOp::SquareRoot => Float::SquareRoot,
+        FloatOp::IntToFloat => Float::FromInteger,
+        FloatOp::FloatToFloat => Float::Convert,
+        FloatOp::Truncate => Float::Truncate,
+        FloatOp::Ceiling | FloatOp::Floor | FloatOp::Round => return None,
+    })
 }
 
 fn unary(code: OpCode) -> Option<Unary> {

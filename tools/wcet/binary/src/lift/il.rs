@@ -115,6 +115,29 @@ impl Binary {
     };
 }
 
+/// Of binary floating-point numbers of 4 or 8 bytes (IEEE 754); comparisons give 0 or 1 in one byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Float {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    IsNan,
+    Negate,
+    Absolute,
+    SquareRoot,
+    /// Of a signed integer.
+    FromInteger,
+    /// To the other size.
+    Convert,
+    /// To a signed integer, towards 0.
+    Truncate,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expression {
     Copy(Value),
@@ -145,6 +168,8 @@ pub enum Expression {
         address: Value,
         when: Option<Value>,
     },
+    /// What has one operand has it twice. Only where vector registers are tracked ([`crate::lift::Lifter::with_vectors`]).
+    Float(Float, Value, Value),
     /// Any value.
     Unknown,
 }
@@ -154,7 +179,7 @@ impl Expression {
     pub fn operands(&self) -> Vec<Value> {
         match *self {
             Self::Copy(a) | Self::Unary(_, a) | Self::Extract { from: a, .. } => vec![a],
-            Self::Binary(_, a, b) => vec![a, b],
+            Self::Binary(_, a, b) | Self::Float(_, a, b) => vec![a, b],
             Self::Insert { into, from, .. } => vec![into, from],
             Self::Concat { high, low } => vec![high, low],
             Self::Select { when, then, otherwise } => vec![when, then, otherwise],

@@ -14,7 +14,8 @@
 //! * ARM's two instruction sets are told apart by the file; that the processor is in that state is checked for each instruction
 //!   that goes on and each direct transfer here, and for indirect ones where their targets are found ([`Instruction::arrival`]).
 //! * Floating-point and vector registers are not tracked: what is read from them is any value. Only where one is set to 0,
-//!   changed or stored can be asked ([`Lifter::vectors`]), so that memory which is cleared with one is known to be.
+//!   changed or stored can be asked ([`Lifter::vectors`]), so that memory which is cleared with one is known to be. A lifter
+//!   made for it ([`Lifter::with_vectors`]) tracks the lower 16 bytes of those of x86-64, and computes with floating-point numbers.
 //! * Memory accesses come from the decoder, since semantics may read the same bytes again.
 //!
 //! # What it assumes
@@ -55,7 +56,16 @@ const GLOBAL_POINTER: &str = "__global_pointer$";
 impl<'p> Lifter<'p> {
     /// Loads the semantics of the program's architecture, which takes a tenth of a second.
     pub fn new(program: &'p Program) -> Result<Lifter<'p>, SetupError> {
-        let registers = Registers::of(program.architecture);
+        Lifter::tracking(program, Registers::of(program.architecture))
+    }
+
+    /// One whose instructions tell what they do to vector registers too, where the architecture's are tracked
+    /// ([`Registers::with_vectors`]).
+    pub fn with_vectors(program: &'p Program) -> Result<Lifter<'p>, SetupError> {
+        Lifter::tracking(program, Registers::with_vectors(program.architecture))
+    }
+
+    fn tracking(program: &'p Program, registers: Registers) -> Result<Lifter<'p>, SetupError> {
         let global = program.symbol(GLOBAL_POINTER).filter(|_| program.architecture.is_riscv());
         let riscv = riscv::Setting {
             registers,
@@ -63,7 +73,7 @@ impl<'p> Lifter<'p> {
             global: global.map(|symbol| symbol.address),
         };
         let thumb = program.has_thumb().then(|| sleigh::Semantics::of_thumb(program)).transpose()?;
-        Ok(Lifter { program, semantics: sleigh::Semantics::new(program)?, registers, riscv, thumb })
+        Ok(Lifter { program, semantics: sleigh::Semantics::new(program, registers)?, registers, riscv, thumb })
     }
 
     fn arm(&self) -> arm::Setting<'_, 'p> {
@@ -104,6 +114,11 @@ impl<'p> Lifter<'p> {
             Architecture::X86_64 => x86::vectors(instruction),
             _ => Vectors::default(),
         }
+    }
+
+    /// Whether the instruction, which only computes, does so on vector registers that [`Lifter::with_vectors`] tracks.
+    pub fn uses_vectors(architecture: Architecture, instruction: &Instruction) -> bool {
+        architecture == Architecture::X86_64 && x86::uses_vectors(instruction)
     }
 
     /// The same instruction, where the vector register that it stores holds 0.

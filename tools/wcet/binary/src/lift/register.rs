@@ -1,12 +1,13 @@
 //! The registers the language tracks, of each architecture.
 //!
-//! What is not here (vector and floating-point registers, control registers) reads as any value.
+//! What is not here (floating-point registers, control registers, and vector registers unless they are asked for) reads as any
+//! value.
 
 use crate::load::Architecture;
 
 use crate::lift::il::{Operand, Register, Value};
 
-/// Name in SLEIGH's specification, and size in bytes.
+/// Name in SLEIGH's specification, and size in bytes. Those from [`VECTORS`] on are tracked only where that is asked for.
 const X86_64: &[(&str, u8)] = &[
     ("RAX", 8),
     ("RCX", 8),
@@ -33,7 +34,27 @@ const X86_64: &[(&str, u8)] = &[
     ("SF", 1),
     ("OF", 1),
     ("DF", 1),
+    ("MXCSR", 4),
+    ("XMM0", 16),
+    ("XMM1", 16),
+    ("XMM2", 16),
+    ("XMM3", 16),
+    ("XMM4", 16),
+    ("XMM5", 16),
+    ("XMM6", 16),
+    ("XMM7", 16),
+    ("XMM8", 16),
+    ("XMM9", 16),
+    ("XMM10", 16),
+    ("XMM11", 16),
+    ("XMM12", 16),
+    ("XMM13", 16),
+    ("XMM14", 16),
+    ("XMM15", 16),
 ];
+
+/// Registers of x86-64 before vector registers and the word that says how their numbers are rounded.
+const VECTORS: usize = 25;
 
 const ARM: &[(&str, u8)] = &[
     ("r0", 4),
@@ -109,7 +130,7 @@ pub struct Registers {
 impl Registers {
     pub fn of(architecture: Architecture) -> Registers {
         let table = match architecture {
-            Architecture::X86_64 => X86_64,
+            Architecture::X86_64 => &X86_64[..VECTORS],
             Architecture::Arm => ARM,
             Architecture::RiscV64 => RISC_V_64,
             Architecture::RiscV32 => RISC_V_32,
@@ -117,8 +138,22 @@ impl Registers {
         Registers { architecture, table }
     }
 
+    /// Those of [`Registers::of`] with the same numbers, and on x86-64 the lower 16 bytes of vector registers and MXCSR.
+    pub fn with_vectors(architecture: Architecture) -> Registers {
+        match architecture {
+            Architecture::X86_64 => Registers { architecture, table: X86_64 },
+            _ => Registers::of(architecture),
+        }
+    }
+
     pub fn all(self) -> impl Iterator<Item = Register> {
         (0..self.table.len()).map(|index| Register(index as u8))
+    }
+
+    /// Vector registers among them, and the word that says how their numbers are rounded.
+    pub fn vectors(self) -> impl Iterator<Item = Register> {
+        let first = if self.architecture == Architecture::X86_64 { VECTORS } else { usize::MAX };
+        self.all().skip(first)
     }
 
     pub fn name(self, register: Register) -> &'static str {

@@ -18,6 +18,8 @@ pub(crate) struct Semantics<'p> {
     /// Tracked registers: offset in SLEIGH's register space -> register and its size.
     pub registers: BTreeMap<u64, (Register, u8)>,
     pub spaces: Spaces,
+    /// Whether vector registers are among the tracked ones.
+    pub vectors: bool,
 }
 
 /// How to tell SLEIGH's spaces apart.
@@ -41,12 +43,14 @@ impl<'p> Semantics<'p> {
     pub fn of_thumb(program: &'p Program) -> Result<Semantics<'p>, SetupError> {
         Semantics::load(
             program,
+            Registers::of(program.architecture),
             sleigh_config::processor_arm::PSPEC_ARMTTHUMB,
             sleigh_config::processor_arm::SLA_ARM7_LE,
         )
     }
 
-    pub fn new(program: &'p Program) -> Result<Semantics<'p>, SetupError> {
+    /// That give values to these registers.
+    pub fn new(program: &'p Program, registers: Registers) -> Result<Semantics<'p>, SetupError> {
         let (processor, specification): (&str, &[u8]) = match program.architecture {
             Architecture::X86_64 => {
                 (sleigh_config::processor_x86::PSPEC_X86_64, sleigh_config::processor_x86::SLA_X86_64)
@@ -59,14 +63,18 @@ impl<'p> Semantics<'p> {
                 (sleigh_config::processor_riscv::PSPEC_RV32GC, sleigh_config::processor_riscv::SLA_RISCV_ILP32D)
             }
         };
-        Semantics::load(program, processor, specification)
+        Semantics::load(program, registers, processor, specification)
     }
 
-    fn load(program: &'p Program, processor: &str, specification: &[u8]) -> Result<Semantics<'p>, SetupError> {
+    fn load(
+        program: &'p Program,
+        table: Registers,
+        processor: &str,
+        specification: &[u8],
+    ) -> Result<Semantics<'p>, SetupError> {
         let fault = |cause: libsla::Error| SetupError(cause.to_string());
         let builder = GhidraSleigh::builder().processor_spec(processor).map_err(fault)?;
         let sleigh = builder.build(specification).map_err(fault)?;
-        let table = Registers::of(program.architecture);
         let mut registers = BTreeMap::new();
         let mut space = None;
         for register in table.all() {
@@ -81,7 +89,8 @@ impl<'p> Semantics<'p> {
         let code = sleigh.default_code_space();
         let register = space.ok_or_else(|| SetupError("no registers".to_string()))?;
         let spaces = Spaces { memory: code.id, register };
-        Ok(Semantics { program, sleigh, code, registers, spaces })
+        let vectors = table.named("XMM0").is_some();
+        Ok(Semantics { program, sleigh, code, registers, spaces, vectors })
     }
 
     /// The semantics of the instruction at `address` and its length.

@@ -60,6 +60,7 @@ fn well_formed(instruction: &Instruction, registers: wcet_binary::lift::Register
                     }
                     Expression::Unary(_, a) | Expression::Extract { from: a, .. } => check(a, &written),
                     Expression::Binary(_, a, b)
+                    | Expression::Float(_, a, b)
                     | Expression::Concat { high: a, low: b }
                     | Expression::Insert { into: a, from: b, .. } => {
                         check(a, &written);

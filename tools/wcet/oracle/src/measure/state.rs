@@ -150,6 +150,6 @@ fn expression(from: Expression, size: u8, get: impl Fn(Value) -> Option<u128>) -
         }
         Expression::Concat { high, low } => Some(get(high)? << (8 * low.size) | get(low)?),
         Expression::Select { when, then, otherwise } => get(if get(when)? == 0 { otherwise } else { then }),
-        Expression::Load { .. } | Expression::Unknown => None,
+        Expression::Load { .. } | Expression::Float(..) | Expression::Unknown => None,
     }
 }

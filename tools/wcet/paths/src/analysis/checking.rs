@@ -16,7 +16,7 @@ use wcet_symbolic::{
     bound_by_measure, follow, least_bound, walk, Checked, Effort, Following, Frames, Setting, Sharing, SolverError,
     Walking,
 };
-use wcet_values::Values;
+use wcet_values::{Left, Values};
 
 /// Bounds what is left, in place; returns the loops that were.
 pub fn check(
@@ -140,6 +140,12 @@ fn take(bound: &mut LoopBound, found: Checked) {
 }
 
 /// Adds to the reason why there is no bound.
+/// Loops without a bound were not bounded by executing the one run of the region either.
+pub fn no_one_run(program: &Program, left: &Left, bounds: &mut [LoopBound]) {
+    let why = format!("by executing its one run: at {} {}", program.describe(left.address), left.why);
+    bounds.iter_mut().for_each(|bound| refuse(bound, &why));
+}
+
 fn refuse(bound: &mut LoopBound, why: &str) {
     if bound.bound.is_none() {
         let reason = bound.reason.take().filter(|reason| !reason.is_empty());

@@ -12,7 +12,7 @@ use wcet_flow::context::{Expanded, LoopId};
 use wcet_flow::Graph;
 use wcet_report::{Assumption, Evidence, Phase, Refinement, Report, Verdict, VERSION};
 use wcet_symbolic::{Frames, Setting, Sharing, SolverError};
-use wcet_values::{OneRun, Shared, Values};
+use wcet_values::{Left, OneRun, Shared, Values};
 
 use crate::analysis::code::Code;
 use crate::analysis::entry_registers::registers;
@@ -192,17 +192,19 @@ impl Stages<'_, '_> {
         if known.memory_as_loaded {
             self.report.assumptions.push(assumption("stated", "at the entry, memory is as the executable has it"));
         }
-        let mut one_run = None;
+        let mut one_run: Option<Result<OneRun, Left>> = None;
         let values = self.stage(
             "values",
             |_| {
-                let run = wcet_values::one_run(&program, &expanded, &known, INSTRUCTIONS * known.steps).ok();
-                known.taken = run.as_ref().map(|run| Rc::clone(&run.taken));
-                one_run = run;
+                let run = wcet_values::one_run(&program, &expanded, &known, INSTRUCTIONS * known.steps);
+                known.taken = run.as_ref().ok().map(|run| Rc::clone(&run.taken));
+                one_run = known.memory_as_loaded.then_some(run);
                 Ok(wcet_values::analyse(&program, &expanded, &known))
             },
             |values: &Values| format!("{} edges that are never taken", values.dead().len()),
         )?;
+        let rounding = one_run.as_ref().and_then(|run| run.as_ref().ok()?.rounding);
+        self.report.assumptions.extend(rounding.map(|text| assumption("program", text)));
         self.report.assumptions.extend(values.assumptions().iter().map(|text| assumption("program", text)));
         self.fixed_code(&program, &lifter, &lines, &expanded, &values)?;
         let changed = rereads::check(&program, &lines, &graph, &expanded, &values, &known.shared);
@@ -290,13 +292,17 @@ impl Stages<'_, '_> {
         expanded: &Expanded<'_>,
         values: &Values,
         known: &wcet_values::Options,
-        one_run: Option<&OneRun>,
+        one_run: Option<&Result<OneRun, Left>>,
     ) -> Found<(Vec<LoopBound>, BTreeMap<LoopId, Evidence>)> {
         let stated = request::loops(program, &self.request.stated.loops)?;
         let mut evidence = BTreeMap::new();
         let infer = |_: &mut Self| {
             let mut bounds = crate::loop_bounds::infer(program, expanded, values);
-            one_run.inspect(|run| crate::loop_bounds::of_one_run(expanded, run, &mut bounds));
+            match one_run {
+                Some(Ok(run)) => crate::loop_bounds::of_one_run(expanded, run, &mut bounds),
+                Some(Err(left)) => checking::no_one_run(program, left, &mut bounds),
+                None => {}
+            }
             let used = stated::of_loops(&stated, program, expanded, &mut bounds)?;
             evidence.extend(used.into_iter().map(|one| (one, Evidence::Stated)));
             Ok(bounds)

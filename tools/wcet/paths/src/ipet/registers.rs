@@ -84,6 +84,7 @@ fn expression(from: &Expression, used: &mut Used) {
     match *from {
         Expression::Copy(a) | Expression::Unary(_, a) | Expression::Extract { from: a, .. } => read(a, used),
         Expression::Binary(_, a, b)
+        | Expression::Float(_, a, b)
         | Expression::Insert { into: a, from: b, .. }
         | Expression::Concat { high: a, low: b } => [a, b].into_iter().for_each(|value| read(value, used)),
         Expression::Select { when, then, otherwise } => {

@@ -12,6 +12,7 @@ mod documented;
 mod ipet_charges;
 mod loop_bounds;
 mod measured;
+mod one_run;
 mod others_write;
 mod refined;
 mod refusals;

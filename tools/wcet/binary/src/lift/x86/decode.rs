@@ -13,18 +13,22 @@ pub(crate) fn tracked(registers: Registers, register: iced_x86::Register) -> Opt
     match register {
         R::FS => registers.named("FS_OFFSET"),
         R::GS => registers.named("GS_OFFSET"),
+        _ if register.is_vector_register() => registers.named(&format!("XMM{}", register.number())),
         _ if register.is_gpr() => registers.named(&format!("{:?}", register.full_register())),
         _ => None,
     }
 }
 
-/// General registers that the instruction writes, or may write.
+/// Registers, flags apart, that the instruction writes, or may write.
 pub(crate) fn written(registers: Registers, info: &InstructionInfo) -> BTreeSet<Register> {
     let writes = |access| {
         use OpAccess::*;
         matches!(access, Write | CondWrite | ReadWrite | ReadCondWrite)
     };
-    let used = info.used_registers().iter().filter(|used| writes(used.access()) && used.register().is_gpr());
+    let used = info
+        .used_registers()
+        .iter()
+        .filter(|used| writes(used.access()) && (used.register().is_gpr() || used.register().is_vector_register()));
     used.filter_map(|used| tracked(registers, used.register())).collect()
 }
 

@@ -15,7 +15,7 @@ use crate::lift::register::Registers;
 use crate::lift::sleigh::Semantics;
 
 pub use vector::Vectors;
-pub(crate) use vector::{storing_zero, vectors};
+pub(crate) use vector::{storing_zero, uses_vectors, vectors};
 
 pub(crate) fn lift(
     semantics: &Semantics<'_>,
@@ -46,9 +46,9 @@ pub(crate) fn lift(
         instruction.kind = system.kind;
         instruction.flow = system.flow;
         let listed = system.registers.iter().filter_map(|name| registers.named(name));
-        for register in
-            decode::written(registers, info).into_iter().chain(decode::flags(registers, &decoded)).chain(listed)
-        {
+        let named =
+            decode::written(registers, info).into_iter().chain(decode::flags(registers, &decoded)).chain(listed);
+        for register in named.chain(registers.vectors().filter(|_| system.vectors)) {
             let size = registers.value(register).size;
             converter.emitter.set_register(register, size, Expression::Unknown);
         }

@@ -16,10 +16,12 @@ pub(crate) struct System {
     pub memory: bool,
     /// Registers it changes beyond those the decoder names.
     pub registers: &'static [&'static str],
+    /// Whether it may change any vector register, and how their numbers are rounded.
+    pub vectors: bool,
 }
 
 const fn system(memory: bool, registers: &'static [&'static str]) -> System {
-    System { kind: Kind::System, flow: Flow::Next, memory, registers }
+    System { kind: Kind::System, flow: Flow::Next, memory, registers, vectors: false }
 }
 
 const ALL: &[&str] = &[
@@ -71,11 +73,12 @@ pub(crate) fn treatment(mnemonic: Mnemonic) -> Option<System> {
         Pause | Nop | Endbr64 | Lfence | Sfence | Mfence | Clflush | Clflushopt | Clwb | Monitor | Prefetcht0
         | Prefetcht1 | Prefetcht2 | Prefetchnta | Prefetchw => system(false, &[]),
         Xsave | Xsave64 | Xsaveopt | Xsaveopt64 | Fxsave | Fxsave64 | Fnstcw | Fnstsw | Stmxcsr => system(true, &[]),
-        Xrstor | Xrstor64 | Fxrstor | Fxrstor64 | Fldcw | Ldmxcsr | Fninit | Emms | Vzeroupper => system(false, &[]),
+        Xrstor | Xrstor64 | Fxrstor | Fxrstor64 | Ldmxcsr => System { vectors: true, ..system(false, &[]) },
+        Fldcw | Fninit | Emms | Vzeroupper => system(false, &[]),
         // In a user program: the kernel may give back any register but the stack pointer, and write the program's memory.
-        Syscall => system(true, ALL),
+        Syscall => System { vectors: true, ..system(true, ALL) },
         // A guest runs in between: it, and the processor in its name, may write all memory.
-        Vmrun | Vmlaunch | Vmresume => system(true, ALL),
+        Vmrun | Vmlaunch | Vmresume => System { vectors: true, ..system(true, ALL) },
         Vmload => system(false, SEGMENT_BASES),
         Vmsave | Vmread | Vmptrst | Vmclear | Vmptrld | Vmxon | Vmxoff => system(true, &[]),
         Vmwrite | Invept | Invvpid => system(false, &[]),

@@ -33,13 +33,23 @@ const MOVES: [Mnemonic; 14] = [
     Mnemonic::Movsd,
 ];
 
+fn decode(instruction: &Instruction) -> iced_x86::Instruction {
+    let options = iced_x86::DecoderOptions::NONE;
+    iced_x86::Decoder::with_ip(64, &instruction.bytes, instruction.address, options).decode()
+}
+
+pub(crate) fn uses_vectors(instruction: &Instruction) -> bool {
+    let mut factory = InstructionInfoFactory::new();
+    let decoded = decode(instruction);
+    let used = factory.info(&decoded).used_registers();
+    instruction.kind == Kind::Ordinary && used.iter().any(|one| one.register().is_vector_register())
+}
+
 pub(crate) fn vectors(instruction: &Instruction) -> Vectors {
     if instruction.kind != Kind::Ordinary {
         return Vectors { written: u32::MAX, ..Vectors::default() };
     }
-    let mut decoder =
-        iced_x86::Decoder::with_ip(64, &instruction.bytes, instruction.address, iced_x86::DecoderOptions::NONE);
-    let decoded = decoder.decode();
+    let decoded = decode(instruction);
     let bit = |register: iced_x86::Register| match register.is_vector_register() {
         true => 1u32.checked_shl(register.number() as u32).unwrap_or(0),
         false => 0,

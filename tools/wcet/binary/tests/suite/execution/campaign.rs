@@ -20,6 +20,8 @@ pub struct After {
 #[derive(Debug, Clone, Copy)]
 pub enum Place {
     Register(u8),
+    /// The lower or the upper 8 of a register's 16 bytes.
+    Half(u8, bool),
     Byte(u64),
 }
 
@@ -68,6 +70,10 @@ impl Campaign {
         for (place, theirs) in &after.values {
             let mine = match place {
                 Place::Register(register) => state.registers.get(register).copied(),
+                Place::Half(register, upper) => {
+                    let whole = state.registers.get(register);
+                    whole.map(|whole| u128::from((whole >> if *upper { 64 } else { 0 }) as u64))
+                }
                 Place::Byte(address) => state.memory.get(address).copied().map(u128::from),
             };
             match mine {

@@ -7,7 +7,7 @@ pub use campaign::{After, Campaign, Place};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use wcet_binary::lift::evaluate::{binary, mask, unary};
+use wcet_binary::lift::evaluate::{binary, float, mask, unary};
 use wcet_binary::lift::il::{Expression, Flow, Instruction, Op, Operand, Target, Value};
 
 /// More rounds of one instruction than any test makes.
@@ -111,6 +111,10 @@ impl State {
             Expression::Unary(operation, a) => get(a).and_then(|x| unary(operation, x, a.size, size)),
             Expression::Binary(operation, a, b) => match (get(a), get(b)) {
                 (Some(x), Some(y)) => binary(operation, x, y, a.size),
+                _ => None,
+            },
+            Expression::Float(operation, a, b) => match (get(a), get(b)) {
+                (Some(x), Some(y)) => float(operation, x, y, a.size, size),
                 _ => None,
             },
             Expression::Extract { from, at } => get(from).map(|number| number >> (8 * at) & mask(size)),

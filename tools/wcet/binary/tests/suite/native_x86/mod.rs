@@ -8,6 +8,7 @@
 mod forms;
 mod kernel;
 mod program;
+mod vectors;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -112,7 +113,7 @@ fn without_numbers(form: &str) -> String {
 
 fn before_and_after(line: &str, table: Registers, jumps: bool) -> (State, After) {
     let numbers: Vec<u64> = line.split(' ').skip(1).map(|word| u64::from_str_radix(word, 16).unwrap()).collect();
-    let (base, taken, registers, bytes) = (numbers[0], numbers[1], &numbers[2..36], &numbers[36..]);
+    let (base, taken, registers, bytes) = (numbers[0], numbers[1], &numbers[2..36], &numbers[36..164]);
     let (mut state, mut after) = (State::default(), After::default());
     for register in 0..16_u8 {
         let at = 2 * usize::from(register);
@@ -136,7 +137,7 @@ fn before_and_after(line: &str, table: Registers, jumps: bool) -> (State, After)
 fn lifted_semantics_are_the_processors() {
     let of_kernel = listed().into_iter().filter(|form| left_out(form).is_none()).map(Form::of_kernel);
     let forms: Vec<Form> = forms::forms().iter().map(|text| Form::att(text)).chain(of_kernel).collect();
-    let (_folder, file) = testing::build("gcc", &["-static", "-no-pie", "-O1", "-w"], "c", &source(&forms));
+    let (_folder, file) = testing::build("gcc", &["-static", "-no-pie", "-O1", "-w"], "c", &source(&forms, false));
     let program = Program::parse(&std::fs::read(&file).unwrap()).unwrap();
     let lifter = Lifter::new(&program).unwrap();
     let table = Registers::of(Architecture::X86_64);

@@ -73,10 +73,15 @@ pub const STATES: usize = 40;
 const NAMES: [&str; 16] =
     ["rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"];
 
+/// So many vector registers are set and printed, if they are.
+pub const VECTORS: usize = 4;
+
 /// C and assembly. Of the flags CF, PF, AF, ZF, SF, OF are set.
-pub fn source(forms: &[Form]) -> String {
-    let mut text = String::from(
+pub fn source(forms: &[Form], vectors: bool) -> String {
+    let vectors = if vectors { VECTORS } else { 0 };
+    let mut text = format!(
         "#include <stdio.h>\n#include <string.h>\nunsigned long in[17], out[17], taken, stack;\n\
+         __attribute__((aligned(16))) unsigned long vin[2 * {VECTORS}], vout[2 * {VECTORS}];\n\
          __attribute__((aligned(64))) unsigned char memory[64], before[64];\n__asm__(\".text\\n",
     );
     for (index, form) in forms.iter().enumerate() {
@@ -85,12 +90,18 @@ pub fn source(forms: &[Form]) -> String {
             ".globl form{index}, at{index}, after{index}\\nform{index}: push %rbx; push %rbp; push %r12; push %r13; push %r14; \
              push %r15; pushq in+128; popfq\\nmov %rsp, stack\\n"
         );
+        for number in 0..vectors {
+            let _ = write!(text, "movdqu vin+{}, %xmm{number}\\n", 16 * number);
+        }
         for (number, name) in NAMES.iter().enumerate() {
             let _ = write!(text, "mov in+{}, %{name}\\n", 8 * number);
         }
         let _ = write!(text, "at{index}: {}\\nafter{index}:\\n", form.assembly);
         for (number, name) in NAMES.iter().enumerate() {
             let _ = write!(text, "mov %{name}, out+{}\\n", 8 * number);
+        }
+        for number in 0..vectors {
+            let _ = write!(text, "movdqu %xmm{number}, vout+{}\\n", 16 * number);
         }
         text += "mov stack, %rsp\\npushfq; popq out+128; cld; pop %r15; pop %r14; pop %r13; pop %r12; pop %rbp; pop %rbx; ret\\n";
     }
@@ -121,13 +132,22 @@ pub fn source(forms: &[Form]) -> String {
 static unsigned long next(void) {{ seed ^= seed << 13; seed ^= seed >> 7; seed ^= seed << 17; return seed; }}
 static unsigned long number(void) {{ unsigned long r = next(); switch (next() % 6) {{ case 0: return r % 70; case 1: return -(r % 70);
     case 2: return 1ul << (r % 64); case 3: return (unsigned)r; default: return r; }} }}
+/* Of floating-point numbers those that are apart: zeros, ones, halves, the least, infinities, none, integers that just fit. */
+static const double odd[] = {{ 0., -0., 1., -1.5, .5, 1e-320, 4e-324, 1e308, -1e300, __builtin_inf(), -__builtin_inf(), 2147483647.,
+    -2147483648., 9.2233720368547748e18, 1e-40, 3.4e38 }};
+static unsigned long half(void) {{ double d = odd[next() % 16]; float f[2] = {{ odd[next() % 16], odd[next() % 16] }}; unsigned long r = next();
+    switch (next() % 6) {{ case 0: memcpy(&r, &d, 8); return r; case 1: memcpy(&r, f, 8); return r;
+    case 2: d = (long)r >> r % 60; memcpy(&r, &d, 8); return r; case 3: f[0] = (int)r >> r % 30; f[1] = r >> 40; memcpy(&r, f, 8); return r;
+    default: return r; }} }}
 static unsigned long flags(void) {{ return (next() & 0x8d5) | 0x202; }}
 int main(void) {{ for (unsigned f = 0; f < {count}; f++) for (int s = 0; s < {STATES}; s++) {{
     unsigned long top = 0;
     for (int i = 0; i < 16; i++) in[i] = number();
     in[16] = flags(); in[6] = (unsigned long)(memory + 8); in[7] = (unsigned long)(memory + 24);
     in[4] = (unsigned long)(memory + 32);
+    for (int i = 0; i < 2 * {vectors}; i++) vin[i] = half();
     for (int i = 0; i < 64; i++) memory[i] = s % 3 == 0 ? (next() % 2 ? 0 : 0xff) : next();
+    if ({vectors} && s % 3) for (int i = 0; i < 64; i += 8) {{ unsigned long r = half(); memcpy(memory + i, &r, 8); }}
     if (sorts[f] == DIVIDE) {{ in[2] = 0; in[0] = in[0] >> 1 | 1; in[3] |= 1; memory[16] |= 1; }}
     if (sorts[f] == REPEAT) in[1] %= 4;
     if (sorts[f] == POP_FLAGS) top = flags();
@@ -137,6 +157,7 @@ int main(void) {{ for (unsigned f = 0; f < {count}; f++) for (int s = 0; s < {ST
     forms[f](); printf(\"%u %lx %lx\", f, (unsigned long)memory, taken);
     for (int i = 0; i < 17; i++) printf(\" %lx %lx\", in[i], out[i]);
     for (int i = 0; i < 64; i++) printf(\" %x %x\", before[i], memory[i]);
+    for (int i = 0; i < 2 * {vectors}; i++) printf(\" %lx %lx\", vin[i], vout[i]);
     printf(\"\\n\"); }} }}\n",
         count = forms.len()
     );

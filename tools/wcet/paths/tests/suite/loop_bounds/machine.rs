@@ -73,7 +73,7 @@ impl Machine<'_> {
                 Some(when) if self.value(when) == 0 => anything,
                 _ => self.load(self.value(address) as u64, size),
             },
-            Expression::Unknown => anything,
+            Expression::Float(..) | Expression::Unknown => anything,
         };
         if size >= 16 {
             number

@@ -144,7 +144,7 @@ impl Machine<'_> {
                 let bytes = (0..u64::from(size.min(16))).rev();
                 bytes.fold(0, |number, index| number << 8 | u128::from(self.byte(address.wrapping_add(index))))
             }
-            Expression::Unknown => 0,
+            Expression::Float(..) | Expression::Unknown => 0,
         }
     }
 }
