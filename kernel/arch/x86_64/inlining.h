@@ -14,6 +14,7 @@ NOINLINE void trap_serve_waiting(void);
 NOINLINE void trap_continue(uint32_t current);
 NOINLINE void trap_reschedule(void);
 NOINLINE void trap_settle(void);
+NOINLINE uint32_t trap_end_step(uint32_t step, uint32_t current, uint32_t p);
 NOINLINE void trap_idle_serve(void);
 NOINLINE void trap_idle_settle(void);
 /* By these names kernel/timing.toml tells the timing analysis where the kernel has preemption points, accesses

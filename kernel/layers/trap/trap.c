@@ -35,6 +35,17 @@ struct trap_thread {
 
 static struct trap_thread trap_thread[NUM_THREAD];
 
+/* What a thread does that ends, in this order. Of an exception that it dies of, the parts of the report stand before the end of
+ * its process; teardown has as many steps as there is to free. */
+#define ENDING_FPU 0u
+#define ENDING_REPORT 1u
+#define ENDING_EXIT (ENDING_REPORT + TRAP_REPORT_PARTS)
+#define ENDING_OTHERS (ENDING_EXIT + 1u)
+#define ENDING_THREAD (ENDING_EXIT + 2u)
+#define ENDING_TEARDOWN (ENDING_EXIT + 3u)
+#define ENDING_QUOTA (ENDING_EXIT + 4u)
+#define ENDING_FINISH (ENDING_EXIT + 5u)
+
 void trap_init(void)
 {
     for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {
@@ -143,10 +154,14 @@ static void trap_serve(uint32_t vector)
 
 void trap_serve_waiting(void)
 {
-    uint32_t vector = trap_poll();
-    while (vector != NONE) {
-        trap_serve(vector);
-        vector = trap_poll();
+    uint32_t taken = 1u;
+    while (taken == 1u) {
+        uint32_t vector = trap_poll(); /* one call: each stands for a window that is bounded by itself */
+        if (vector == NONE) {
+            taken = 0u;
+        } else {
+            trap_serve(vector);
+        }
     }
 }
 
@@ -183,12 +198,13 @@ void trap_reschedule(void)
 
 void trap_settle(void)
 {
-    trap_serve_waiting();
-    uint32_t need_resched = arch_need_resched();
-    while (need_resched == 1u) {
-        trap_decide();
+    uint32_t more = 1u;
+    while (more == 1u) {
         trap_serve_waiting();
-        need_resched = arch_need_resched();
+        more = arch_need_resched();
+        if (more == 1u) {
+            trap_decide();
+        }
     }
 }
 
@@ -220,15 +236,46 @@ void trap_leave(void)
     trap_end_exit(current);
 }
 
-/* Ends process p for an exception of its thread. */
-static void trap_die(uint32_t current, uint32_t p, uint64_t vector)
+uint32_t trap_end_step(uint32_t step, uint32_t current, uint32_t p)
 {
-    uint64_t cause = vector << 8u;
-    for (uint32_t part = 0u; part < TRAP_REPORT_PARTS; part = part + 1u) {
-        trap_report_death(p, current, vector, part);
-        trap_settle();
+    uint64_t vector = trap_thread[current].vector;
+    if (step == ENDING_FPU) {
+        arch_fpu_leave(); /* here, and not at its last switch, which comes with other work */
+        if (vector == TRAP_NO_VECTOR) {
+            return ENDING_OTHERS;
+        }
+        return ENDING_REPORT;
     }
-    process_exit((uint32_t)cause | END_FAULT);
+    if (step < ENDING_EXIT) {
+        trap_report_death(p, current, vector, step - ENDING_REPORT);
+        return step + 1u;
+    }
+    if (step == ENDING_EXIT) {
+        trap_thread[current].vector = TRAP_NO_VECTOR;
+        uint64_t cause = vector << 8u;
+        process_exit((uint32_t)cause | END_FAULT);
+        return ENDING_OTHERS;
+    }
+    if (step == ENDING_OTHERS) {
+        process_leave_others();
+        return ENDING_THREAD;
+    }
+    uint32_t more = 0u;
+    if (step == ENDING_THREAD) {
+        more = process_end_thread();
+        /* Teardown runs at the process's own priority and budget, so that it does not delay processes of higher
+         * priority. */
+        sched_unboost();
+    } else if (step == ENDING_TEARDOWN) {
+        more = teardown_step(p);
+    } else {
+        process_return_quota(p);
+        return ENDING_FINISH;
+    }
+    if (more == 1u) {
+        return ENDING_TEARDOWN;
+    }
+    return ENDING_QUOTA;
 }
 
 void trap_end(void)
@@ -236,29 +283,13 @@ void trap_end(void)
     spinlock_kernel_enter();
     uint32_t current = thread_current();
     uint32_t p = thread_process(current);
+    uint32_t step = ENDING_FPU;
     /* Threads of a dying process run and end one after the other: interrupts are served in between. */
     trap_settle();
-    arch_fpu_leave(); /* here, and not at its last switch, which comes with other work */
-    trap_settle();
-    uint64_t vector = trap_thread[current].vector;
-    if (vector != TRAP_NO_VECTOR) {
-        trap_thread[current].vector = TRAP_NO_VECTOR;
-        trap_die(current, p, vector);
+    while (step != ENDING_FINISH) {
+        step = trap_end_step(step, current, p);
         trap_settle();
     }
-    process_leave_others();
-    trap_settle();
-    uint32_t more = process_end_thread();
-    /* Teardown runs at the process's own priority and budget, so that it does not delay processes of higher
-     * priority. */
-    sched_unboost();
-    trap_settle();
-    while (more == 1u) {
-        more = teardown_step(p);
-        trap_settle();
-    }
-    process_return_quota(p);
-    trap_settle();
     /* From here on p may be created anew, so no request for its threads is served before this one has ended. */
     process_finish(p);
     sched_exit_current();

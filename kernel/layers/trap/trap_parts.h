@@ -33,6 +33,10 @@ void trap_settle(void);
 #define TRAP_REPORT_PARTS 4u
 void trap_report_death(uint32_t p, uint32_t thread, uint64_t vector, uint32_t part);
 
+/* Takes a step of ending the running thread, of process p, and returns the next one. A function by itself, so that interrupts
+ * are served behind all steps at one place. Requires: no lock held. */
+uint32_t trap_end_step(uint32_t step, uint32_t current, uint32_t p);
+
 /* trap_serve_waiting and trap_settle for the idle thread. */
 void trap_idle_serve(void);
 void trap_idle_settle(void);
