@@ -18,6 +18,14 @@ pub(crate) struct Prepared {
     pub accesses: Vec<usize>,
 }
 
+impl Prepared {
+    /// All operations of a block.
+    pub fn whole(instructions: impl Iterator<Item = Rc<Instruction>>) -> Prepared {
+        let step = |one: Rc<Instruction>| Step { ops: one.ops.clone(), instruction: one, selects: true, carried: None };
+        Prepared { steps: instructions.map(step).collect(), accesses: Vec::new() }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Step {
     pub instruction: Rc<Instruction>,

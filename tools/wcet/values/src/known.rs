@@ -8,9 +8,9 @@ use wcet_binary::lift::il::{Binary, Float, Unary};
 pub(crate) enum Known {
     /// These bits of it; all others are 0 in `number` and not known.
     Bits { number: u128, bits: u128 },
-    /// It is so far from where the stack pointer stands at the entry.
+    /// It is so far from where the stack pointer stands at the entry, or the lower bytes of such an address.
     Stack(i64),
-    /// A number less where the stack pointer stands at the entry: half of a distance from the stack to elsewhere.
+    /// A number less where the stack pointer stands at the entry: half of a distance from the stack to elsewhere; or its lower bytes.
     Minus(i64),
 }
 
@@ -35,7 +35,7 @@ impl Known {
     }
 
     /// The number, and which of its bits are known.
-    fn bits(self) -> (u128, u128) {
+    pub fn bits(self) -> (u128, u128) {
         match self {
             Known::Bits { number, bits } => (number, bits),
             Known::Stack(offset) | Known::Minus(offset) => (offset as u128 & ALIGNED, ALIGNED),
@@ -89,8 +89,8 @@ impl Known {
         if let Some((a, b)) = self.whole(width).zip(amount) {
             return binary(operation, a, b, width).map_or(Known::NOTHING, |number| Known::number(number, size));
         }
-        if width == pointer {
-            if let Some(known) = on_stack(operation, self, other, pointer) {
+        if width <= pointer {
+            if let Some(known) = on_stack(operation, self, other, width, width == pointer) {
                 return known;
             }
         }
@@ -128,6 +128,7 @@ impl Known {
         let (number, bits) = self.bits();
         match at {
             0 if from == size => self,
+            0 if size < from && matches!(self, Known::Stack(_) | Known::Minus(_)) => self,
             _ if at >= 16 => Known::NOTHING,
             _ => Known::some(number >> (8 * u32::from(at)), bits >> (8 * u32::from(at)), size),
         }
@@ -164,36 +165,31 @@ fn trailing(bits: u128) -> u128 {
     }
 }
 
-/// Sums and differences of addresses of the stack, which does not wrap around, and comparisons of two.
-fn on_stack(operation: Binary, a: Known, b: Known, pointer: u8) -> Option<Known> {
-    let by = |known: Known| Some(signed(known.whole(pointer)?, pointer) as i64);
+/// Sums and differences of addresses of the stack or of their lower bytes, and comparisons of two: of whole ones also which is
+/// less, since the stack does not wrap around.
+fn on_stack(operation: Binary, a: Known, b: Known, width: u8, whole: bool) -> Option<Known> {
+    use Known::{Minus, Stack};
+    let by = |known: Known| Some(signed(known.whole(width)?, width) as i64);
+    let number = |number: i64| Some(Known::number(number as u128, width));
+    let same = |a: i64, b: i64| a.wrapping_sub(b) as u128 & mask(width) == 0;
     match (operation, a, b) {
-        (Binary::Add, Known::Stack(a), Known::Minus(b)) | (Binary::Add, Known::Minus(b), Known::Stack(a)) => {
-            Some(Known::number(a.wrapping_add(b) as u128, pointer))
+        (Binary::Add, Stack(a), Minus(b)) | (Binary::Add, Minus(b), Stack(a)) => number(a.wrapping_add(b)),
+        (Binary::Add, Minus(offset), other) | (Binary::Add, other, Minus(offset)) => {
+            by(other).and_then(|by| offset.checked_add(by)).map(Minus)
         }
-        (Binary::Add, Known::Minus(offset), other) | (Binary::Add, other, Known::Minus(offset)) => {
-            by(other).and_then(|by| offset.checked_add(by)).map(Known::Minus)
+        (Binary::Subtract, Minus(a), Minus(b)) | (Binary::Subtract, Stack(a), Stack(b)) => number(a.wrapping_sub(b)),
+        (Binary::Subtract, Minus(offset), other) => by(other).and_then(|by| offset.checked_sub(by)).map(Minus),
+        (Binary::Add, Stack(offset), other) | (Binary::Add, other, Stack(offset)) => {
+            by(other).and_then(|by| offset.checked_add(by)).map(Stack)
         }
-        (Binary::Subtract, Known::Minus(a), Known::Minus(b)) => Some(Known::number(a.wrapping_sub(b) as u128, pointer)),
-        (Binary::Subtract, Known::Minus(offset), other) => {
-            by(other).and_then(|by| offset.checked_sub(by)).map(Known::Minus)
-        }
-        (Binary::Add, Known::Stack(offset), other) | (Binary::Add, other, Known::Stack(offset)) => {
-            by(other).and_then(|by| offset.checked_add(by)).map(Known::Stack)
-        }
-        (Binary::Subtract, Known::Stack(a), Known::Stack(b)) => Some(Known::number(a.wrapping_sub(b) as u128, pointer)),
-        (Binary::Subtract, Known::Stack(offset), other) => {
-            by(other).and_then(|by| offset.checked_sub(by)).map(Known::Stack)
-        }
-        (Binary::Subtract, other, Known::Stack(offset)) => {
-            by(other).and_then(|by| by.checked_sub(offset)).map(Known::Minus)
-        }
+        (Binary::Subtract, Stack(offset), other) => by(other).and_then(|by| offset.checked_sub(by)).map(Stack),
+        (Binary::Subtract, other, Stack(offset)) => by(other).and_then(|by| by.checked_sub(offset)).map(Minus),
         // The index of an address comes times its scale.
-        (Binary::Multiply, known @ (Known::Stack(_) | Known::Minus(_)), other) if by(other) == Some(1) => Some(known),
-        (Binary::Equal, Known::Stack(a), Known::Stack(b)) => Some(Known::truth(a == b)),
-        (Binary::NotEqual, Known::Stack(a), Known::Stack(b)) => Some(Known::truth(a != b)),
-        (Binary::Less, Known::Stack(a), Known::Stack(b)) => Some(Known::truth(a < b)),
-        (Binary::LessEqual, Known::Stack(a), Known::Stack(b)) => Some(Known::truth(a <= b)),
+        (Binary::Multiply, known @ (Stack(_) | Minus(_)), other) if by(other) == Some(1) => Some(known),
+        (Binary::Equal, Stack(a), Stack(b)) => Some(Known::truth(same(a, b))),
+        (Binary::NotEqual, Stack(a), Stack(b)) => Some(Known::truth(!same(a, b))),
+        (Binary::Less, Stack(a), Stack(b)) if whole => Some(Known::truth(a < b)),
+        (Binary::LessEqual, Stack(a), Stack(b)) if whole => Some(Known::truth(a <= b)),
         _ => None,
     }
 }
@@ -282,5 +278,14 @@ mod tests {
         assert_eq!(on(Binary::And, below, Known::number(15, 8)).whole(8), None);
         assert_eq!(below.is_zero(8), None);
         assert_eq!(below.extract(0, 8, 4).whole(4), None);
+        // Of lower halves the difference is known, and whether they are equal, not which is less.
+        let half = |known: Known| known.extract(0, 8, 4);
+        let narrow = |operation, a: Known, b, size| a.binary(operation, b, [4, 4, size], 8);
+        assert_eq!(narrow(Binary::Subtract, half(below), half(above), 4), Known::number(-40i64 as u128, 4));
+        assert_eq!(narrow(Binary::Less, half(below), half(above), 1), Known::NOTHING);
+        assert_eq!(narrow(Binary::Equal, half(Known::Stack(1 << 32)), half(Known::Stack(0)), 1), Known::number(1, 1));
+        assert_eq!(narrow(Binary::Add, half(above), Known::number(8, 4), 4), Known::Stack(24));
+        let wide = half(above).unary(Unary::ZeroExtend, 4, 8);
+        assert_eq!((wide.whole(8), wide.bits()), (None, (0, 7 | !mask(4) & mask(8))));
     }
 }

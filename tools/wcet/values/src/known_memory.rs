@@ -28,33 +28,53 @@ enum Byte {
 
 const UNKNOWN: Byte = Byte::Bits { number: 0, bits: 0 };
 
+type Page = [Byte; PAGE as usize];
+
+/// Pages that are found without a search, by the lower bits of their number.
+const RECENT: usize = 64;
+
 pub(crate) struct KnownMemory<'p> {
     program: &'p Program,
     shared: &'p Shared,
     /// Bytes of an address.
     pointer: u8,
-    pages: HashMap<(Space, u64), Box<[Byte; PAGE as usize]>>,
+    pages: Vec<Box<Page>>,
+    /// By a page's number where it is among `pages`.
+    places: HashMap<(Space, u64), usize>,
+    recent: [Option<((Space, u64), usize)>; RECENT],
     pointers: HashMap<(Space, u64), i64>,
 }
 
 impl<'p> KnownMemory<'p> {
     pub fn new(program: &'p Program, shared: &'p Shared, pointer: u8) -> KnownMemory<'p> {
-        KnownMemory { program, shared, pointer, pages: HashMap::new(), pointers: HashMap::new() }
+        let (pages, places, pointers) = (Vec::new(), HashMap::new(), HashMap::new());
+        KnownMemory { program, shared, pointer, pages, places, recent: [None; RECENT], pointers }
     }
 
-    pub fn load(&self, space: Space, address: u64, size: u8) -> Known {
-        if size == self.pointer && self.byte(space, address) == Byte::Pointer {
+    pub fn load(&mut self, space: Space, address: u64, size: u8) -> Known {
+        if size > 16 {
+            return Known::NOTHING;
+        }
+        if size == self.pointer && *self.byte(space, address) == Byte::Pointer {
             if let Some(offset) = self.pointers.get(&(space, address)) {
                 return Known::Stack(*offset);
             }
         }
-        let mut known = Known::NOTHING;
-        for index in 0..size.min(16) {
-            if let Byte::Bits { number, bits } = self.byte(space, address.wrapping_add(index.into())) {
-                known = known.insert(Known::Bits { number: number.into(), bits: bits.into() }, index, 1, size);
+        let (mut number, mut bits) = (0, 0);
+        let mut take = |index: u8, byte: Byte| {
+            if let Byte::Bits { number: of_byte, bits: of_bits } = byte {
+                number |= u128::from(of_byte) << (8 * u32::from(index));
+                bits |= u128::from(of_bits) << (8 * u32::from(index));
             }
+        };
+        let at = (address % PAGE) as usize;
+        if at + usize::from(size) <= PAGE as usize {
+            let page = self.page(space, address / PAGE);
+            (0..size).for_each(|index| take(index, page[at + usize::from(index)]));
+        } else {
+            (0..size).for_each(|index| take(index, *self.byte(space, address.wrapping_add(index.into()))));
         }
-        known
+        Known::Bits { number, bits }
     }
 
     /// False if that may write what is not tracked.
@@ -70,35 +90,31 @@ impl<'p> KnownMemory<'p> {
                 return false;
             }
         }
+        let is_pointer = matches!(value, Known::Stack(_)) && size == self.pointer;
+        let (number, bits) = if size > 16 { (0, 0) } else { value.bits() };
         for index in 0..size {
             let at = address.wrapping_add(index.into());
-            if self.byte(space, at) == Byte::Pointer {
+            let shift = 8 * u32::from(index);
+            let byte = match is_pointer {
+                _ if index >= 16 || space == Space::Absolute && self.shared.meets(at, at) => UNKNOWN,
+                true => Byte::Pointer,
+                false => Byte::Bits { number: (number >> shift) as u8, bits: (bits >> shift) as u8 },
+            };
+            if std::mem::replace(self.byte(space, at), byte) == Byte::Pointer {
                 // One that begins before it, or here, is whole no more.
                 for back in 0..u64::from(self.pointer) {
                     self.pointers.remove(&(space, at.wrapping_sub(back)));
                 }
             }
-            let byte = match value {
-                Known::Stack(_) if size == self.pointer => Byte::Pointer,
-                _ => match value.extract(index, size, 1) {
-                    Known::Bits { number, bits } => Byte::Bits { number: number as u8, bits: bits as u8 },
-                    Known::Stack(_) | Known::Minus(_) => UNKNOWN,
-                },
-            };
-            let byte = if space == Space::Absolute && self.shared.meets(at, at) { UNKNOWN } else { byte };
-            self.page(space, at / PAGE)[(at % PAGE) as usize] = byte;
         }
-        if let (Known::Stack(offset), true) = (value, size == self.pointer) {
+        if let (Known::Stack(offset), true) = (value, is_pointer) {
             self.pointers.insert((space, address), offset);
         }
         true
     }
 
-    fn byte(&self, space: Space, address: u64) -> Byte {
-        match self.pages.get(&(space, address / PAGE)) {
-            Some(page) => page[(address % PAGE) as usize],
-            None => self.loaded(space, address),
-        }
+    fn byte(&mut self, space: Space, address: u64) -> &mut Byte {
+        &mut self.page(space, address / PAGE)[(address % PAGE) as usize]
     }
 
     /// What the file has there.
@@ -114,12 +130,21 @@ impl<'p> KnownMemory<'p> {
         })
     }
 
-    fn page(&mut self, space: Space, number: u64) -> &mut [Byte; PAGE as usize] {
-        if !self.pages.contains_key(&(space, number)) {
-            let first = number * PAGE;
-            let page = std::array::from_fn(|index| self.loaded(space, first + index as u64));
-            self.pages.insert((space, number), Box::new(page));
-        }
-        self.pages.entry((space, number)).or_insert_with(|| Box::new([UNKNOWN; PAGE as usize]))
+    fn page(&mut self, space: Space, number: u64) -> &mut Page {
+        let (key, slot) = ((space, number), number as usize % RECENT);
+        let place = match self.recent[slot] {
+            Some((known, place)) if known == key => place,
+            _ => {
+                let place = self.places.get(&key).copied().unwrap_or_else(|| {
+                    let first = number * PAGE;
+                    self.pages.push(Box::new(std::array::from_fn(|index| self.loaded(space, first + index as u64))));
+                    self.places.insert(key, self.pages.len() - 1);
+                    self.pages.len() - 1
+                });
+                self.recent[slot] = Some((key, place));
+                place
+            }
+        };
+        &mut self.pages[place]
     }
 }

@@ -21,6 +21,7 @@ use wcet_binary::load::Program;
 use wcet_flow::context::{EdgeId, EdgeKind, Expanded, LoopId, NodeId};
 use wcet_flow::Block;
 
+use crate::dead_operations::{prepare, Prepared, Step};
 use crate::known::Known;
 use crate::known_memory::{KnownMemory, Space};
 use crate::Options;
@@ -71,7 +72,7 @@ pub fn one_run(
         None if table.name(register) == CONTROL => Known::Bits { number: ROUNDING, bits: ROUNDED },
         _ => Known::NOTHING,
     };
-    let code = with_vectors(program, expanded);
+    let code = code(program, expanded, options);
     let machine = Machine {
         pointer,
         control: table.named(CONTROL).map(|register| usize::from(register.0)),
@@ -81,9 +82,9 @@ pub fn one_run(
         memory: KnownMemory::new(program, &options.shared, pointer),
     };
     let mut run = follow(expanded, &code, machine, instructions)?;
-    let operations = code.values().flatten().flat_map(|instruction| &instruction.ops);
+    let mut operations = code.iter().flat_map(|block| &block.steps).flat_map(|step| &step.ops);
     let computes = |op: &Op| matches!(op, Op::Set { from: Expression::Float(..), .. });
-    run.rounding = operations.into_iter().any(computes).then_some(AS_RESET);
+    run.rounding = operations.any(computes).then_some(AS_RESET);
     Ok(run)
 }
 
@@ -96,58 +97,56 @@ const ROUNDED: u128 = 0xffc0;
 const AS_RESET: &str =
     "at the entry MXCSR holds what a reset leaves there: floating-point numbers are rounded to nearest";
 
-/// The instructions, in place of those of the graph, of blocks that compute on vector registers, by the addresses of their first and
-/// last instruction. Empty if there are none.
-fn with_vectors(program: &Program, expanded: &Expanded<'_>) -> HashMap<(u64, u64), Vec<Rc<Instruction>>> {
-    let mut code = HashMap::new();
-    let uses = |one: &Instruction| Lifter::uses_vectors(program.architecture, one);
+/// For each node what is executed. Where vector registers are computed on, instructions are lifted anew, and all operations stay.
+fn code(program: &Program, expanded: &Expanded<'_>, options: &Options) -> Vec<Rc<Prepared>> {
+    let (architecture, registers) = (program.architecture, Registers::of(program.architecture));
+    let uses = |one: &Rc<Instruction>| Lifter::uses_vectors(architecture, one);
     let blocks: HashMap<(u64, u64), &Block> =
         expanded.order().map(|node| (place(expanded.block(node)), expanded.block(node))).collect();
-    if !blocks.values().any(|block| block.instructions.iter().any(|one| uses(one))) {
-        return code;
-    }
-    // What cannot be loaded a second time has been: there is a graph.
-    let Ok(lifter) = Lifter::with_vectors(program) else { return code };
+    let lifter = match blocks.values().any(|block| block.instructions.iter().any(uses)) {
+        true => Lifter::with_vectors(program).ok(),
+        false => None,
+    };
+    let Some(lifter) = lifter else { return prepare(expanded, &options.blocks, registers, architecture) };
     let all: Vec<Op> = lifter
         .registers()
         .vectors()
         .map(|one| Op::Set { to: lifter.registers().value(one), from: Expression::Unknown })
         .collect();
-    for (place, block) in blocks {
-        if block.instructions.iter().any(|one| one.kind != Kind::Ordinary || uses(one)) {
-            let unknown = |one: &Instruction| Instruction { ops: [one.ops.as_slice(), &all].concat(), ..one.clone() };
-            let lifted = |one: &Rc<Instruction>| lifter.lift(one.address).unwrap_or_else(|_| unknown(one));
-            code.insert(place, block.instructions.iter().map(lifted).map(Rc::new).collect());
-        }
-    }
-    code
+    let unknown = |one: &Instruction| Instruction { ops: [one.ops.as_slice(), &all].concat(), ..one.clone() };
+    let step = |one: &Rc<Instruction>| match one.kind != Kind::Ordinary || uses(one) {
+        true => Rc::new(lifter.lift(one.address).unwrap_or_else(|_| unknown(one))),
+        false => Rc::clone(one),
+    };
+    let whole = |block: &Block| Rc::new(Prepared::whole(block.instructions.iter().map(step)));
+    let made: HashMap<(u64, u64), Rc<Prepared>> = blocks.iter().map(|(place, block)| (*place, whole(block))).collect();
+    expanded.order().map(|node| Rc::clone(&made[&place(expanded.block(node))])).collect()
 }
 
 fn place(block: &Block) -> (u64, u64) {
     (block.start(), block.last().address)
 }
 
-/// Executes node after node, with other instructions where there are some.
-fn follow<'g>(
-    expanded: &Expanded<'g>,
-    others: &'g HashMap<(u64, u64), Vec<Rc<Instruction>>>,
+/// Executes node after node.
+fn follow(
+    expanded: &Expanded<'_>,
+    code: &[Rc<Prepared>],
     mut machine: Machine<'_>,
     instructions: u64,
 ) -> Result<OneRun, Left> {
     let mut counted = Counted::new(expanded);
     let mut is_exit = vec![false; expanded.nodes.len()];
     expanded.exits.iter().for_each(|node| is_exit[*node] = true);
-    let own = |block: &'g Block| others.get(&place(block)).unwrap_or(&block.instructions);
-    let code: Vec<&[Rc<Instruction>]> = expanded.order().map(|node| own(expanded.block(node)).as_slice()).collect();
     let (mut node, mut left) = (expanded.entry, instructions);
     loop {
-        let block = expanded.block(node);
-        let at_end = |why| Left { address: block.last().address, why };
-        left = left.checked_sub(code[node].len() as u64).ok_or(at_end("no effort is left"))?;
-        for instruction in code[node] {
-            machine.execute(instruction).map_err(|why| Left { address: instruction.address, why })?;
+        let steps = &code[node].steps;
+        let last = steps.last().map_or(expanded.block(node).last(), |step| &step.instruction);
+        let at_end = |why| Left { address: last.address, why };
+        left = left.checked_sub(steps.len() as u64).ok_or(at_end("no effort is left"))?;
+        for step in steps {
+            machine.execute(step).map_err(|why| Left { address: step.instruction.address, why })?;
         }
-        match machine.way(expanded, node, code[node].last().unwrap_or(block.last())).map_err(at_end)? {
+        match machine.way(expanded, node, last).map_err(at_end)? {
             Some(edge) => {
                 counted.along(edge);
                 node = expanded.edges[edge].to;
@@ -170,13 +169,13 @@ struct Machine<'p> {
 }
 
 impl Machine<'_> {
-    fn execute(&mut self, instruction: &Instruction) -> Followed<()> {
-        if instruction.kind == Kind::Wait {
+    fn execute(&mut self, step: &Step) -> Followed<()> {
+        if step.instruction.kind == Kind::Wait {
             return Err("it waits");
         }
         self.temporaries.clear();
         self.alike.clear();
-        for op in &instruction.ops {
+        for op in &step.ops {
             match *op {
                 Op::Set { to, from } => {
                     let result = self.expression(from, to.size);
@@ -266,7 +265,7 @@ impl Machine<'_> {
         }
     }
 
-    fn expression(&self, expression: Expression, size: u8) -> Known {
+    fn expression(&mut self, expression: Expression, size: u8) -> Known {
         match expression {
             Expression::Copy(value) => self.value(value),
             Expression::Unary(operation, a) => self.value(a).unary(operation, a.size, size),

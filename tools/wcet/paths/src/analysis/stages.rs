@@ -490,7 +490,7 @@ const STAGES: usize = 9;
 const STAGES_FOR_LOOPS: usize = 6;
 
 /// Instructions of a region's one run, for each that may be executed with values that stand for many: those take longer.
-const INSTRUCTIONS: u64 = 8;
+const INSTRUCTIONS: u64 = 64;
 
 /// Instructions that may be executed one by one: counted, not timed, so that the same command gives the same bound.
 fn steps(timeout: Option<Duration>) -> u64 {
