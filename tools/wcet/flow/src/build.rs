@@ -1,6 +1,9 @@
 //! From explored instructions to functions of basic blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use wcet_binary::lift::il::{Flow, Instruction};
 
 use crate::dominators::dominators;
 use crate::error::{Error, Problem};
@@ -34,6 +37,9 @@ pub(crate) fn function(explorer: &mut Explorer<'_>, entry: u64) -> Result<Functi
         }
         let edges =
             last.edges.iter().filter_map(|(to, kind)| Some(Edge { to: *index.get(to)?, kind: *kind })).collect();
+        if let Some(last_one) = instructions.last_mut() {
+            *last_one = called_or_jumped_to(last_one, &last);
+        }
         let (calls, tail_calls) = (last.calls.clone(), last.tail_calls.clone());
         blocks.push(Block { instructions, edges, calls, tail_calls, returns: last.returns });
     }
@@ -57,6 +63,17 @@ pub(crate) fn function(explorer: &mut Explorer<'_>, entry: u64) -> Result<Functi
                 None => return Err(irreducible(explorer.program, &blocks, tangles)),
             },
         }
+    }
+}
+
+/// A call whose callees are all a part of the function is a jump that leaves its address.
+fn called_or_jumped_to(instruction: &Rc<Instruction>, exits: &Exits) -> Rc<Instruction> {
+    let goes = exits.edges.iter().any(|(_, kind)| matches!(kind, EdgeKind::Taken | EdgeKind::Case));
+    match instruction.flow {
+        Flow::Call { to, when } if goes && exits.calls.is_empty() => {
+            Rc::new(Instruction { flow: Flow::Jump { to, when }, ..Instruction::clone(instruction) })
+        }
+        _ => instruction.clone(),
     }
 }
 

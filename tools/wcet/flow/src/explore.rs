@@ -54,6 +54,10 @@ pub(crate) struct Explorer<'a> {
     /// Branches whose condition is decided by what is known so far go one way only. On the first way into a loop an index may be
     /// a number that a check keeps from its table, where bytes of code would be taken for offsets.
     pub decides: bool,
+    /// Functions that are a part of those that call them: they return for their caller.
+    parts: BTreeSet<u64>,
+    /// One that was just found to be such.
+    new_part: Option<u64>,
 }
 
 impl<'a> Explorer<'a> {
@@ -68,9 +72,30 @@ impl<'a> Explorer<'a> {
             targets: options.targets.clone(),
             rereads: BTreeMap::new(),
             decides: true,
+            parts: BTreeSet::new(),
+            new_part: None,
         };
-        explorer.roots.clone().into_iter().for_each(|entry| explorer.function(entry));
+        explorer.begin();
         explorer
+    }
+
+    fn begin(&mut self) {
+        self.roots.clone().into_iter().for_each(|entry| self.function(entry));
+    }
+
+    /// From now on the function is a part of those that call it. What is known else may be otherwise then.
+    fn join_to_callers(&mut self, function: u64) {
+        self.parts.insert(function);
+        self.bodies.clear();
+        self.targets = self.options.targets.clone();
+        self.rereads.clear();
+        self.decides = true;
+        self.begin();
+    }
+
+    /// Whether the function may be made a part of its callers, because of its jump at an address.
+    fn may_be_part(&self, function: u64, jump: u64) -> bool {
+        !self.roots.contains(&function) && !self.options.targets.contains_key(&jump)
     }
 
     pub fn instruction(&mut self, address: u64) -> Result<Rc<Instruction>, wcet_binary::lift::Error> {
@@ -98,6 +123,9 @@ impl<'a> Explorer<'a> {
                     }
                     self.visit(function, address);
                 }
+            }
+            if let Some(function) = self.new_part.take() {
+                self.join_to_callers(function);
             }
         }
     }
@@ -271,6 +299,13 @@ impl<'a> Explorer<'a> {
                 exits.returns = true;
                 return self.returns(function, Summary::of_switch(self.program.architecture));
             }
+            // It takes its caller's return address, or what its caller has left for it.
+            Known::OfCaller
+                if frame.has_popped_more(self.program.architecture) && self.may_be_part(function, address) =>
+            {
+                self.new_part = Some(function);
+                return;
+            }
             _ => {
                 exits.indirect = true;
                 self.targets.get(&address).cloned().unwrap_or_default()
@@ -294,7 +329,7 @@ impl<'a> Explorer<'a> {
     /// A jump to another function, with the stack as this one found it, hands over to that function for good.
     fn jump(&mut self, function: u64, address: u64, exits: &mut Exits, to: u64, kind: EdgeKind, mut frame: Frame) {
         let elsewhere = to != function && (self.program.is_function(to) || self.roots.contains(&to));
-        if !elsewhere || !frame.is_at_entry(self.program.architecture) {
+        if !elsewhere || self.parts.contains(&to) || !frame.is_at_entry(self.program.architecture) {
             return self.edge(function, exits, to, kind, frame);
         }
         exits.tail_calls.insert(to);
@@ -317,6 +352,15 @@ impl<'a> Explorer<'a> {
         callees: BTreeSet<u64>,
         frame: Frame,
     ) {
+        let (parts, callees): (BTreeSet<u64>, BTreeSet<u64>) =
+            callees.into_iter().partition(|callee| self.parts.contains(callee));
+        let kind = match instruction.flow {
+            Flow::Call { to: Target::Direct(_), .. } => EdgeKind::Taken,
+            _ => EdgeKind::Case,
+        };
+        for part in parts {
+            self.edge(function, exits, part, kind, frame.clone());
+        }
         for callee in &callees {
             self.function(*callee);
             self.body(*callee).callers.insert((function, instruction.address));

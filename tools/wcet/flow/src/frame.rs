@@ -21,6 +21,8 @@ pub(crate) enum Known {
     /// What the register held at the function's entry, plus a number.
     Initial(Register, i64),
     ReturnAddress,
+    /// What the caller has in its part of the stack.
+    OfCaller,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -175,6 +177,12 @@ impl Frame {
         self.register(stack) == Known::Initial(stack, 0) && address == Known::ReturnAddress
     }
 
+    /// Whether the function has removed more of the stack than its return address: what was its caller's.
+    pub fn has_popped_more(&self, architecture: Architecture) -> bool {
+        let popped = self.summary(architecture).popped;
+        popped.is_some_and(|popped| popped > architecture.popped_by_return().into())
+    }
+
     /// What a caller of this function may rely on if it returns in this state.
     pub fn summary(&self, architecture: Architecture) -> Summary {
         let table = Registers::of(architecture);
@@ -248,6 +256,7 @@ impl Frame {
                 Known::Constant(address) => constant(program.constant(address, size)),
                 Known::Initial(base, offset) if base == stack => match self.slots.get(&offset) {
                     Some((width, value)) if *width == size => *value,
+                    None if offset >= program.architecture.popped_by_return().into() => Known::OfCaller,
                     _ => Known::Unknown,
                 },
                 _ => Known::Unknown,

@@ -16,6 +16,8 @@
 //!   that does not change.
 //! * A `ret` is taken for a return only if its target is the function's own return address, followed through registers
 //!   and stack (`frame.rs`). Code behind a call is reached only if the callee may return.
+//! * A callee that takes its return address from its caller's part of the stack returns for its caller, or goes where that one
+//!   says. It is a part of each of its callers then: where it goes is judged by what that one has put there.
 //! * A jump to the start of another function, with the stack and return address as at the entry, is a tail call: the
 //!   callee returns for this function. Other jumps out of a function make their target's code part of it.
 //! * A loop's header dominates the loop, so its iterations are well-defined. A loop with several entries is an error,

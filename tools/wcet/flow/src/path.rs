@@ -116,7 +116,12 @@ impl<'p> Path<'p> {
     fn went(&mut self, instruction: &Instruction, address: u64) {
         let next = instruction.next();
         let (when, taken) = match instruction.flow {
-            Flow::Jump { to: Target::Direct(to), when: Some(when) } if to != next => (when, to),
+            Flow::Jump { to: Target::Direct(to), when: Some(when) }
+            | Flow::Call { to: Target::Direct(to), when: Some(when) }
+                if to != next =>
+            {
+                (when, to)
+            }
             Flow::Repeat { when } => (when, instruction.address),
             Flow::Return { when: Some(when), .. }
             | Flow::Jump { when: Some(when), .. }

@@ -6,5 +6,6 @@ mod computed;
 mod expand;
 mod loops;
 mod observed;
+mod returns;
 mod robustness;
 mod switches;

@@ -44,8 +44,20 @@ const SOURCE: &str = "
         EXIT
     }";
 
-fn executed(target: Target, exit: &str, emulator: &str) -> (usize, Vec<String>) {
-    let (program, (_folder, file)) = crate::compiled::compile_and_keep(target, &SOURCE.replace("EXIT", exit));
+/// Numbers of all kinds, multiplied and divided by ARM's library: its routines return for their callers where one is special.
+const DOUBLES: &str = "
+    volatile double some[9] = {
+        0.0, -0.0, 1.5, -3.25e200, 5e-324, 3.1e-310, __builtin_inf(), -__builtin_inf(), __builtin_nan(\"\") };
+    volatile double product, quotient;
+    void start(void) {
+        for (unsigned a = 0; a < 9; a++)
+            for (unsigned b = 0; b < 9; b++) { product = some[a] * some[b]; quotient = some[a] / some[b]; }
+        EXIT
+    }";
+
+/// How many instructions were executed, and which of them are not in the graph.
+fn executed(target: Target, source: &str, exit: &str, emulator: &str) -> (usize, Vec<String>) {
+    let (program, (_folder, file)) = crate::compiled::compile_and_keep(target, &source.replace("EXIT", exit));
     let lifter = Lifter::new(&program).unwrap();
     let start = program.symbol("start").unwrap().address;
     let graph = analyse(&lifter, &[start], &Options::default());
@@ -81,8 +93,25 @@ fn what_runs_is_in_the_graph() {
         } else {
             ("__asm__ volatile(\"mov r7, #1\\n mov r0, #0\\n svc 0\"); for (;;);", "qemu-arm")
         };
-        let (seen, unknown) = executed(target, exit, emulator);
+        let (seen, unknown) = executed(target, SOURCE, exit, emulator);
         assert!(seen > 100, "{target:?}: {seen}");
+        assert!(unknown.is_empty(), "{target:?}: {unknown:?}");
+    }
+}
+
+#[test]
+fn what_runs_of_a_library_for_floating_point_numbers_is_in_the_graph() {
+    // Named first, and so taken from the library, which comes before the program.
+    const LIBRARY: [&str; 3] = ["-Wl,-u,__aeabi_dmul", "-Wl,-u,__aeabi_ddiv", "-lgcc"];
+    const ARM: &[&str] =
+        &["-O2", "-marm", "-march=armv6", "-mfloat-abi=soft", "-no-pie", LIBRARY[0], LIBRARY[1], LIBRARY[2]];
+    const THUMB: &[&str] =
+        &["-O2", "-mthumb", "-march=armv7-a", "-mfloat-abi=soft", "-no-pie", LIBRARY[0], LIBRARY[1], LIBRARY[2]];
+    for options in [ARM, THUMB] {
+        let target = Target { compiler: "arm-linux-gnueabi-gcc", options };
+        let exit = "__asm__ volatile(\"mov r7, #1\\n mov r0, #0\\n svc 0\"); for (;;);";
+        let (seen, unknown) = executed(target, DOUBLES, exit, "qemu-arm");
+        assert!(seen > 250, "{target:?}: {seen}");
         assert!(unknown.is_empty(), "{target:?}: {unknown:?}");
     }
 }
