@@ -38,6 +38,7 @@ mod explore;
 mod forward;
 mod frame;
 mod graph;
+mod iterations;
 mod loops;
 mod path;
 mod range;

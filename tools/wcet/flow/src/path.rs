@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use wcet_binary::lift::il::{Binary, Expression, Flow, Instruction, Op, Operand, Target, Unary, Value};
+use wcet_binary::lift::il::{Binary, Expression, Flow, Instruction, Op, Operand, Register, Target, Unary, Value};
 use wcet_binary::lift::Registers;
 use wcet_binary::load::Program;
 
 use crate::frame::{decided, Frame, Known, Summary};
+use crate::iterations::Iterations;
 use crate::range::{self, Condition};
 use crate::shared::Shared;
 use crate::term::{Number, Read, Term};
@@ -48,7 +49,6 @@ impl<'p> Path<'p> {
     /// A path that starts where `known` holds.
     pub fn new(program: &'p Program, shared: &'p Shared, known: Option<&Frame>) -> Path<'p> {
         let table = Registers::of(program.architecture);
-        let stack = table.stack_pointer();
         let mut path = Path {
             program,
             shared,
@@ -63,16 +63,22 @@ impl<'p> Path<'p> {
             of_stack: BTreeSet::new(),
         };
         for register in table.all() {
-            let size = table.value(register).size;
-            let value = match known.map(|frame| frame.register(register)) {
-                Some(Known::Constant(number)) => Number::constant(number, size),
-                Some(Known::Initial(initial, _)) if initial == stack => path.leaf_of_stack(size),
-                _ if register == stack => path.leaf_of_stack(size),
-                _ => path.leaf(size),
-            };
+            let value = path.first(known.map(|frame| frame.register(register)), register);
             path.registers.push(value);
         }
         path
+    }
+
+    /// What a register holds where no more than this is known.
+    fn first(&mut self, known: Option<Known>, register: Register) -> Number {
+        let table = Registers::of(self.program.architecture);
+        let (stack, size) = (table.stack_pointer(), table.value(register).size);
+        match known {
+            Some(Known::Constant(number)) => Number::constant(number, size),
+            Some(Known::Initial(initial, _)) if initial == stack => self.leaf_of_stack(size),
+            _ if register == stack => self.leaf_of_stack(size),
+            _ => self.leaf(size),
+        }
     }
 
     fn leaf(&mut self, size: u8) -> Number {
@@ -95,6 +101,17 @@ impl<'p> Path<'p> {
             Step::Enter => {}
             Step::Back(summary) => self.came_back(summary),
         }
+    }
+
+    /// Any number of iterations of a loop, at its header.
+    pub fn iterates(&mut self, iterations: &Iterations) {
+        for register in Registers::of(self.program.architecture).all() {
+            let index = usize::from(register.0);
+            if !iterations.unchanged[index] {
+                self.registers[index] = self.first(Some(iterations.frame.register(register)), register);
+            }
+        }
+        self.stores.push(None);
     }
 
     /// The target of the jump or call that ends the path, with the state there; what its own condition says is added.

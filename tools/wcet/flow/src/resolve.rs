@@ -3,6 +3,9 @@
 //! Each path is executed symbolically, the longer the less is known: from the jump alone back over the blocks before
 //! it, through function entries to the callers. Every path must end in an enumeration, so their union holds all
 //! targets as far as the paths are known; more paths, and the question is asked again.
+//!
+//! At first paths go through loops as often as need be, which tells most. A number from before a loop may not be bounded by
+//! any number of iterations. Then a path has at a loop's header one step for all of them, that keeps what they do not change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -11,6 +14,7 @@ use wcet_binary::lift::Instruction;
 
 use crate::explore::Explorer;
 use crate::graph::EdgeKind;
+use crate::iterations::Iterations;
 use crate::path::{Path, Step};
 use crate::range;
 
@@ -21,9 +25,20 @@ const MOST: usize = 3000;
 
 /// A path from its first instruction on; the jump is the one without step.
 struct Node {
+    /// What is done before the instruction, if that is a loop's header.
+    before: Option<Rc<Iterations>>,
     instruction: Rc<Instruction>,
     rest: Option<(Step, Rc<Node>)>,
     length: usize,
+}
+
+/// How paths go through loops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Loops {
+    /// By iterations, each a part of the path.
+    Followed,
+    /// By any number of iterations in one step.
+    Passed,
 }
 
 /// A path together with the function in which it starts.
@@ -54,14 +69,27 @@ impl Explorer<'_> {
         address: u64,
         predecessors: &mut BTreeMap<u64, Predecessors>,
     ) -> Result<BTreeSet<u64>, String> {
+        self.enumerate(function, address, predecessors, Loops::Followed)
+            .or_else(|why| self.enumerate(function, address, predecessors, Loops::Passed).map_err(|_| why))
+    }
+
+    fn enumerate(
+        &mut self,
+        function: u64,
+        address: u64,
+        predecessors: &mut BTreeMap<u64, Predecessors>,
+        loops: Loops,
+    ) -> Result<BTreeSet<u64>, String> {
+        let mut headers: BTreeMap<(u64, u64), Option<Rc<Iterations>>> = BTreeMap::new();
         let jump = self.instruction(address).map_err(|error| error.to_string())?;
         let mut found = BTreeSet::new();
-        let mut open = vec![Start { function, path: Rc::new(Node { instruction: jump, rest: None, length: 1 }) }];
+        let mut open =
+            vec![Start { function, path: Rc::new(Node { before: None, instruction: jump, rest: None, length: 1 }) }];
         let mut executed = 0;
-        while let Some(start) = open.pop() {
+        while let Some(mut start) = open.pop() {
             let head = start.path.instruction.address;
-            let before = predecessors.entry(start.function).or_insert_with(|| self.predecessors(start.function));
-            let before = before.get(&head).cloned().unwrap_or_default();
+            let known = predecessors.entry(start.function).or_insert_with(|| self.predecessors(start.function));
+            let mut before = known.get(&head).cloned().unwrap_or_default();
             let is_entry = head == start.function;
             if start.path.rest.is_none() || before.len() != 1 || is_entry || self.branches(start.function, before[0].0)
             {
@@ -75,6 +103,17 @@ impl Explorer<'_> {
                 }
                 if executed >= MOST || start.path.length >= LONGEST {
                     return Err(format!("nothing bounds it on a path from {}", self.program.describe(head)));
+                }
+            }
+            if loops == Loops::Passed && before.len() + usize::from(is_entry) > 1 {
+                let iterations = headers
+                    .entry((start.function, head))
+                    .or_insert_with(|| self.iterations(start.function, head, known).map(Rc::new));
+                if let Some(iterations) = iterations {
+                    before.retain(|(from, _)| !iterations.ends.contains(from));
+                    let (instruction, rest) = (start.path.instruction.clone(), start.path.rest.clone());
+                    let length = start.path.length;
+                    start.path = Rc::new(Node { before: Some(iterations.clone()), instruction, rest, length });
                 }
             }
             if is_entry {
@@ -127,7 +166,11 @@ impl Explorer<'_> {
         let frame = self.bodies.get(&start.function).and_then(|body| body.frames.get(&head));
         let mut path = Path::new(self.program, &self.options.shared, frame);
         let mut node = &start.path;
-        while let Some((step, rest)) = &node.rest {
+        loop {
+            if let Some(iterations) = &node.before {
+                path.iterates(iterations);
+            }
+            let Some((step, rest)) = &node.rest else { break };
             path.step(&node.instruction, step);
             node = rest;
         }
@@ -143,5 +186,5 @@ impl Explorer<'_> {
 
 fn extend(start: &Start, function: u64, instruction: Rc<Instruction>, step: Step) -> Start {
     let rest = Some((step, start.path.clone()));
-    Start { function, path: Rc::new(Node { instruction, rest, length: start.path.length + 1 }) }
+    Start { function, path: Rc::new(Node { before: None, instruction, rest, length: start.path.length + 1 }) }
 }

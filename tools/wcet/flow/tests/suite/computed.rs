@@ -41,10 +41,25 @@ fn a_division_that_jumps_by_leading_zeros() {
     }
 }
 
-/// A divisor of 0 may be 32 away, which leads before the steps, back to the jump with any index.
+/// A divisor of 0 may be 32 away, which leads before the steps, back to the jump, for ever: with the same index, as nothing
+/// changes it on the way.
 #[test]
-fn without_the_check_it_is_refused() {
-    let program = assembled(&division("", 32));
+fn without_the_check_it_goes_back_to_itself() {
+    let (program, graph) = arm(&division("", 32));
+    let start = function(&program, &graph, "start");
+    let [jump] = tables(start)[..] else { panic!("one jump") };
+    let cases: Vec<usize> =
+        jump.edges.iter().filter(|edge| edge.kind == wcet_flow::EdgeKind::Case).map(|edge| edge.to).collect();
+    assert_eq!(cases.len(), 32);
+    assert!(cases.iter().any(|to| start.blocks[*to].start() == jump.last().address - 4));
+    assert_eq!(start.loops.len(), 1);
+}
+
+/// It comes back with another index, which is bounded by nothing.
+#[test]
+fn without_the_check_another_index_is_refused() {
+    let changing = division("", 32).replace("mov r2, #0\n", "add r3, r3, r3\n");
+    let program = assembled(&changing);
     let errors = flow(&program, &Options::default()).map(|_| ()).expect_err("errors");
     assert!(list(&errors).contains("this jump may go anywhere"), "{}", list(&errors));
 }
@@ -93,4 +108,48 @@ fn an_index_that_is_no_case_at_first_and_a_word_that_is_no_code() {
     let jumps = tables(start);
     assert_eq!(jumps.len(), 1);
     assert_eq!(jumps[0].edges.iter().filter(|edge| edge.kind == wcet_flow::EdgeKind::Case).count(), 3);
+}
+
+/// A jump in a loop whose index is compared there, and scaled before it. `before` comes at first, `first` and `second` at the
+/// beginning and the end of an iteration.
+fn scaled_before_the_loop(before: &str, first: &str, second: &str) -> String {
+    format!(
+        "start:\npush {{r4, r5, r6, r7, r8, lr}}\nmov r5, #0\nldr r6, =9f\n{before}1: add r4, r6, r5, lsl #2\nldr r7, [r0]\n\
+         2: {first}cmp r5, #2\nldrls pc, [r4]\n3: add r8, r8, #1\nb 5f\n4: add r8, r8, #2\n5: {second}subs r7, r7, #1\nbne 2b\n\
+         add r5, r5, #1\ncmp r5, #4\nbne 1b\npop {{r4, r5, r6, r7, r8, pc}}\n9: .word 3b, 4b, 5b\n.word start\n\
+         .type f, %function\nf: mov r4, r0\nbx lr\n.type g, %function\ng: add r0, r0, #1\nbx lr\n"
+    )
+}
+
+#[test]
+fn an_index_that_is_scaled_before_the_loop() {
+    let inner = "mov r2, #3\n7: subs r2, r2, #1\nbne 7b\n";
+    for (first, second) in [("", ""), ("bl g\n", ""), ("", "push {r4}\nbl g\npop {r2}\n"), (inner, inner)] {
+        let (program, graph) = arm(&scaled_before_the_loop("", first, second));
+        let start = function(&program, &graph, "start");
+        let jumps = tables(start);
+        assert_eq!(jumps.len(), 1, "{first}; {second}");
+        let cases = jumps[0].edges.iter().filter(|edge| edge.kind == wcet_flow::EdgeKind::Case);
+        assert_eq!(cases.count(), 3, "{first}; {second}");
+    }
+}
+
+/// Where the loop changes one of them, or is entered with others, the comparison says nothing about the index.
+#[test]
+fn an_index_that_the_loop_changes_is_refused() {
+    for (before, first, second) in [
+        ("", "", "add r4, r4, #4\n"),
+        ("", "", "sub r5, r5, #1\n"),
+        ("", "add r4, r4, #4\n", ""),
+        ("", "", "cmp r7, #3\naddeq r4, r4, #4\n"),
+        ("", "", "bl f\n"),
+        ("", "bl f\n", ""),
+        ("cmp r1, #0\nmovne r4, r2\nldrne r7, [r0]\nbne 2f\n", "", ""),
+        ("cmp r1, #0\nmovne r4, r2\nldrne r7, [r0]\nbne 5f\n", "", ""),
+    ] {
+        let program = assembled(&scaled_before_the_loop(before, first, second));
+        let errors = flow(&program, &Options::default()).map(|_| ()).expect_err("errors");
+        let said = list(&errors);
+        assert!(said.contains("this jump may go anywhere"), "{before}; {first}; {second}: {said}");
+    }
 }
