@@ -7,7 +7,7 @@ use crate::{Block, Graph};
 use wcet_binary::lift::Instruction;
 
 use crate::context::error::{Error, Problem};
-use crate::context::expanded::{Context, ContextId, Edge, EdgeKind, Expanded, Node, NodeId};
+use crate::context::expanded::{call_chain, Context, ContextId, Edge, EdgeKind, Expanded, Node, NodeId};
 use crate::context::loops;
 use crate::context::start::Started;
 
@@ -18,13 +18,16 @@ pub struct Options {
     pub stops: BTreeSet<u64>,
     /// How often a function calls itself inside its first call, by address; of a cycle of functions one is enough.
     pub recursion: BTreeMap<u64, u32>,
+    /// Where these are given, a function calls itself inside its first call only by these calls, as [`Expanded::call_chain`]
+    /// has them: others are cut, as those are that go deeper.
+    pub followed: Option<BTreeSet<Vec<(u64, usize)>>>,
     /// Most nodes.
     pub limit: usize,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { stops: BTreeSet::new(), recursion: BTreeMap::new(), limit: 2_000_000 }
+        Options { stops: BTreeSet::new(), recursion: BTreeMap::new(), followed: None, limit: 2_000_000 }
     }
 }
 
@@ -162,13 +165,10 @@ impl<'g> Walk<'g, '_> {
         self.check(callee)?;
         let caller = (node.context, node.block);
         if let Some(depth) = self.options.recursion.get(&callee) {
-            let mut active = 0;
-            let mut around = Some(caller);
-            while let Some((context, _)) = around {
-                active += u32::from(self.contexts[context].function == callee);
-                around = self.contexts[context].caller;
-            }
-            if active > *depth {
+            let chain = call_chain(&self.contexts, node, callee);
+            let active = chain.iter().rev().skip(1).filter(|(function, _)| *function == callee).count();
+            let is_followed = || self.options.followed.as_ref().is_none_or(|followed| followed.contains(&chain));
+            if active > *depth as usize || active > 0 && !is_followed() {
                 return Ok(None);
             }
         }

@@ -95,6 +95,15 @@ pub struct Loop {
     pub parent: Option<LoopId>,
 }
 
+/// See [`Expanded::call_chain`].
+pub(crate) fn call_chain(contexts: &[Context], node: Node, callee: u64) -> Vec<(u64, usize)> {
+    let callers = std::iter::successors(Some((node.context, node.block)), |(context, _)| contexts[*context].caller);
+    let mut chain: Vec<(u64, usize)> = callers.map(|(context, block)| (contexts[context].function, block)).collect();
+    chain.reverse();
+    chain.push((callee, 0));
+    chain
+}
+
 impl<'g> Expanded<'g> {
     pub fn function(&self, context: ContextId) -> &'g Function {
         &self.graph.functions[&self.contexts[context].function]
@@ -159,6 +168,12 @@ impl<'g> Expanded<'g> {
             offset if (offset as i64) < 0 => format!("{}-{:#x}", function.name, offset.wrapping_neg()),
             offset => format!("{}+{offset:#x}", function.name),
         }
+    }
+
+    /// The calls that lead to the call of a function at a node: functions and blocks, the entered one first, the callee with
+    /// its first block last.
+    pub fn call_chain(&self, node: NodeId, callee: u64) -> Vec<(u64, usize)> {
+        call_chain(&self.contexts, self.nodes[node], callee)
     }
 
     /// The functions of a context's chain of calls, the entered one first.

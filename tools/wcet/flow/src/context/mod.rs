@@ -13,8 +13,8 @@
 //! * A loop bound is the largest number of times that the header executes for each entry of the loop; back edges are
 //!   taken one time less at most.
 //! * [`Expanded::part`] keeps certain edges alone: the graph of a path that was taken.
-//! * Recursion is unrolled as deep as stated. [`Expanded::cuts`] lists the calls that go deeper: the statement is right
-//!   exactly if none of them is executed.
+//! * Recursion is unrolled as deep as stated, or by the calls alone that [`Options`] lists. [`Expanded::cuts`] lists the calls
+//!   that go deeper, and the others: what is stated is right exactly if none of them is executed.
 //!
 //! # Why it is sound
 //! Calls and returns match by construction: a return edge leads to the place behind the call that made the context. All

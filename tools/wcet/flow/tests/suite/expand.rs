@@ -133,6 +133,16 @@ fn recursion_is_unrolled_as_deep_as_stated() {
         assert_eq!(copies(&expanded, "down"), 4, "{target:?}");
         assert_eq!(expanded.cuts.len(), 1);
         assert!(!expanded.exits.contains(&expanded.cuts[0].0));
+        // By listed calls alone: the first is no call of itself.
+        let mut followed = BTreeSet::new();
+        for deep in [1, 2, 3] {
+            let options = Options { followed: Some(followed.clone()), ..options.clone() };
+            let expanded = expand(&graph, start(&program), &options).unwrap();
+            check(&expanded);
+            assert_eq!((copies(&expanded, "down"), expanded.cuts.len()), (deep, 1), "{target:?}");
+            let (node, callee) = expanded.cuts[0];
+            assert!(callee == down && followed.insert(expanded.call_chain(node, callee)));
+        }
         let unstated = expand(&graph, start(&program), &Options::default()).map(|_| ()).unwrap_err();
         assert!(matches!(unstated[0].problem, Problem::Recursion { .. }));
     }

@@ -20,6 +20,7 @@
 mod budget;
 mod checking;
 mod code;
+mod contexts;
 mod describe;
 mod entry_registers;
 mod explain;

@@ -20,7 +20,8 @@ use crate::analysis::faults::{self, fault, hex, Found};
 use crate::analysis::refining::{Clock, Refined};
 use crate::analysis::request::{self, Request};
 use crate::analysis::{
-    budget, checking, explain, fixed_code, loops as loop_report, machine, paths, refining, rereads, solving, stated,
+    budget, checking, contexts, explain, fixed_code, loops as loop_report, machine, paths, refining, rereads, solving,
+    stated,
 };
 
 /// Called when a stage begins: its number from 1, how many there are, what it does.
@@ -158,15 +159,6 @@ impl Stages<'_, '_> {
             recursion: options.recursion.clone(),
             ..wcet_flow::context::Options::default()
         };
-        let expand = |_: &mut Self| {
-            let expanded = wcet_flow::context::expand(&graph, entry, &bounded_by);
-            expanded.map_err(|found| found.iter().map(|error| faults::context(error, &program, &lines)).collect())
-        };
-        let expanded = self.stage("calling contexts", expand, |expanded: &Expanded<'_>| {
-            let (contexts, nodes) = (expanded.contexts.len(), expanded.nodes.len());
-            format!("{contexts} contexts, {nodes} blocks, {} loops", expanded.loops.len())
-        })?;
-        self.report.program.nodes = expanded.nodes.len();
         let stack = request.stated.stack.as_ref().map(|name| request::address(&program, name)).transpose()?;
         let mut known = wcet_values::Options {
             stack_pointer: stack.map(|at| (at, at)),
@@ -177,6 +169,15 @@ impl Stages<'_, '_> {
             steps: steps(request.timeout),
             ..wcet_values::Options::default()
         };
+        let expand = |stages: &mut Self| {
+            let expanded = contexts::expand(&program, &graph, entry, bounded_by, &known, stages.deadline());
+            expanded.map_err(|found| found.iter().map(|error| faults::context(error, &program, &lines)).collect())
+        };
+        let expanded = self.stage("calling contexts", expand, |expanded: &Expanded<'_>| {
+            let (contexts, nodes) = (expanded.contexts.len(), expanded.nodes.len());
+            format!("{contexts} contexts, {nodes} blocks, {} loops", expanded.loops.len())
+        })?;
+        self.report.program.nodes = expanded.nodes.len();
         for (text, (first, last)) in request.stated.volatile.iter().zip(&self.volatile) {
             let text = format!("others write the memory from {} to {} ({text})", hex(*first), hex(*last));
             self.report.assumptions.push(assumption("stated", &text));

@@ -14,6 +14,7 @@ mod loop_bounds;
 mod measured;
 mod one_run;
 mod others_write;
+mod recursive;
 mod refined;
 mod refusals;
 mod stated;
