@@ -8,12 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Instant;
 
-use wcet_binary::lift::il::{Encoding, Expression, Flow, Instruction, Op, Operand, Target, Value};
-use wcet_binary::lift::{Lifter, Registers};
+use wcet_binary::lift::il::{Flow, Instruction, Target};
+use wcet_binary::lift::Lifter;
 use wcet_binary::load::Program;
 
 use crate::frame::{Frame, Known, Summary};
 use crate::graph::EdgeKind;
+use crate::transfer::{arrival, leaves_link};
 use crate::Options;
 
 /// Ways out of one instruction.
@@ -33,7 +34,8 @@ pub(crate) struct Body {
     /// What is known before each instruction.
     pub frames: BTreeMap<u64, Frame>,
     pub exits: BTreeMap<u64, Exits>,
-    open: BTreeSet<u64>,
+    /// Instructions that are to be visited.
+    pub open: BTreeSet<u64>,
     /// None as long as it does not return.
     pub summary: Option<Summary>,
     /// Where it is called, and where others hand over to it: function and instruction.
@@ -55,9 +57,9 @@ pub(crate) struct Explorer<'a> {
     /// a number that a check keeps from its table, where bytes of code would be taken for offsets.
     pub decides: bool,
     /// Functions that are a part of those that call them: they return for their caller.
-    parts: BTreeSet<u64>,
+    pub parts: BTreeSet<u64>,
     /// One that was just found to be such.
-    new_part: Option<u64>,
+    pub new_part: Option<u64>,
 }
 
 impl<'a> Explorer<'a> {
@@ -94,7 +96,7 @@ impl<'a> Explorer<'a> {
     }
 
     /// Whether the function may be made a part of its callers, because of its jump at an address.
-    fn may_be_part(&self, function: u64, jump: u64) -> bool {
+    pub fn may_be_part(&self, function: u64, jump: u64) -> bool {
         !self.roots.contains(&function) && !self.options.targets.contains_key(&jump)
     }
 
@@ -155,11 +157,11 @@ impl<'a> Explorer<'a> {
         true
     }
 
-    fn body(&mut self, function: u64) -> &mut Body {
+    pub fn body(&mut self, function: u64) -> &mut Body {
         self.bodies.entry(function).or_default()
     }
 
-    fn function(&mut self, entry: u64) {
+    pub fn function(&mut self, entry: u64) {
         if !self.bodies.contains_key(&entry) {
             self.reach(entry, entry, Frame::entry(self.program.architecture));
         }
@@ -249,158 +251,8 @@ impl<'a> Explorer<'a> {
         self.body(function).exits.insert(address, exits);
     }
 
-    fn edge(&mut self, function: u64, exits: &mut Exits, to: u64, kind: EdgeKind, frame: Frame) {
+    pub fn edge(&mut self, function: u64, exits: &mut Exits, to: u64, kind: EdgeKind, frame: Frame) {
         exits.edges.insert((to, kind));
         self.reach(function, to, frame);
     }
-
-    fn indirect_targets(
-        &mut self,
-        address: u64,
-        value: Value,
-        frame: &Frame,
-        temporaries: &BTreeMap<u16, Known>,
-        exits: &mut Exits,
-    ) -> BTreeSet<u64> {
-        let known = match frame.value(value, temporaries) {
-            Known::Constant(target) => self.program.arrives(target).ok(),
-            _ => None,
-        };
-        if let Some(target) = known {
-            return BTreeSet::from([target]);
-        }
-        exits.indirect = true;
-        self.targets.get(&address).cloned().unwrap_or_default()
-    }
-
-    fn indirect_jump(
-        &mut self,
-        function: u64,
-        instruction: &Rc<Instruction>,
-        exits: &mut Exits,
-        known: Known,
-        frame: Frame,
-    ) {
-        let address = instruction.address;
-        let arrives = match known {
-            Known::Constant(target) => self.program.arrives(target).ok(),
-            _ => None,
-        };
-        let targets = match known {
-            Known::ReturnAddress => {
-                exits.returns = true;
-                let summary = frame.summary(self.program.architecture);
-                return self.returns(function, summary);
-            }
-            // An index that is constant on the first way here may be none of the table's: a check before it says so.
-            Known::Constant(_) if arrives.is_some() => arrives.into_iter().collect(),
-            _ if self.options.switches.contains_key(&function) => {
-                exits.indirect = true;
-                exits.returns = true;
-                return self.returns(function, Summary::of_switch(self.program.architecture));
-            }
-            // It takes its caller's return address, or what its caller has left for it.
-            Known::OfCaller
-                if frame.has_popped_more(self.program.architecture) && self.may_be_part(function, address) =>
-            {
-                self.new_part = Some(function);
-                return;
-            }
-            _ => {
-                exits.indirect = true;
-                self.targets.get(&address).cloned().unwrap_or_default()
-            }
-        };
-        // `mov lr, pc; bx r3` is a call.
-        let link = Registers::of(self.program.architecture).link();
-        let next = instruction.next() | u64::from(matches!(instruction.encoding, Encoding::Thumb { .. }));
-        if link.is_some_and(|link| frame.register(link) == Known::Constant(next)) {
-            return self.call(function, instruction, exits, targets, frame);
-        }
-        for target in targets {
-            if leaves_link(instruction) {
-                self.edge(function, exits, target, EdgeKind::Case, frame.clone());
-            } else {
-                self.jump(function, address, exits, target, EdgeKind::Case, frame.clone());
-            }
-        }
-    }
-
-    /// A jump to another function, with the stack as this one found it, hands over to that function for good.
-    fn jump(&mut self, function: u64, address: u64, exits: &mut Exits, to: u64, kind: EdgeKind, mut frame: Frame) {
-        let elsewhere = to != function && (self.program.is_function(to) || self.roots.contains(&to));
-        if !elsewhere || self.parts.contains(&to) || !frame.is_at_entry(self.program.architecture) {
-            return self.edge(function, exits, to, kind, frame);
-        }
-        exits.tail_calls.insert(to);
-        self.function(to);
-        self.body(to).callers.insert((function, address));
-        if let Some(summary) = self.body(to).summary.clone() {
-            let mine = frame.summary(self.program.architecture);
-            frame.after_call(&summary, self.program.architecture);
-            let mut both = frame.summary(self.program.architecture);
-            both.preserved.iter_mut().zip(&mine.preserved).for_each(|(both, mine)| *both &= *mine);
-            self.returns(function, both);
-        }
-    }
-
-    fn call(
-        &mut self,
-        function: u64,
-        instruction: &Rc<Instruction>,
-        exits: &mut Exits,
-        callees: BTreeSet<u64>,
-        frame: Frame,
-    ) {
-        let (parts, callees): (BTreeSet<u64>, BTreeSet<u64>) =
-            callees.into_iter().partition(|callee| self.parts.contains(callee));
-        let kind = match instruction.flow {
-            Flow::Call { to: Target::Direct(_), .. } => EdgeKind::Taken,
-            _ => EdgeKind::Case,
-        };
-        for part in parts {
-            self.edge(function, exits, part, kind, frame.clone());
-        }
-        for callee in &callees {
-            self.function(*callee);
-            self.body(*callee).callers.insert((function, instruction.address));
-            if let Some(summary) = self.body(*callee).summary.clone() {
-                let mut after = frame.clone();
-                after.after_call(&summary, self.program.architecture);
-                self.edge(function, exits, instruction.next(), EdgeKind::Back, after);
-            }
-        }
-        exits.calls = callees;
-    }
-
-    /// The function may return like that: its callers go on.
-    fn returns(&mut self, function: u64, summary: Summary) {
-        let body = self.body(function);
-        let before = body.summary.clone();
-        match &mut body.summary {
-            Some(known) => known.join(&summary),
-            None => body.summary = Some(summary),
-        }
-        if body.summary != before {
-            for (caller, address) in body.callers.clone() {
-                self.body(caller).open.insert(address);
-            }
-        }
-    }
-}
-
-/// An indirect target with the state of the processor there, where the architecture has several.
-fn arrival(instruction: &Instruction, target: Value) -> Value {
-    instruction.arrival.unwrap_or(target)
-}
-
-/// Whether a jump leaves the address behind it in a register.
-fn leaves_link(instruction: &Instruction) -> bool {
-    let next = instruction.next();
-    instruction.ops.iter().any(|op| match op {
-        Op::Set { to: Value { operand: Operand::Register(_), .. }, from: Expression::Copy(from) } => {
-            from.operand == Operand::Constant(next)
-        }
-        _ => false,
-    })
 }

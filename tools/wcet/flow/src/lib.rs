@@ -47,6 +47,7 @@ mod resolve;
 mod shared;
 mod split;
 mod term;
+mod transfer;
 mod zeros;
 
 use std::collections::{BTreeMap, BTreeSet};
