@@ -38,7 +38,7 @@ pub(crate) struct KnownMemory<'p> {
     shared: &'p Shared,
     /// Bytes of an address.
     pointer: u8,
-    pages: Vec<Box<Page>>,
+    pages: Vec<Page>,
     /// By a page's number where it is among `pages`.
     places: HashMap<(Space, u64), usize>,
     recent: [Option<((Space, u64), usize)>; RECENT],
@@ -137,7 +137,7 @@ impl<'p> KnownMemory<'p> {
             _ => {
                 let place = self.places.get(&key).copied().unwrap_or_else(|| {
                     let first = number * PAGE;
-                    self.pages.push(Box::new(std::array::from_fn(|index| self.loaded(space, first + index as u64))));
+                    self.pages.push(std::array::from_fn(|index| self.loaded(space, first + index as u64)));
                     self.places.insert(key, self.pages.len() - 1);
                     self.pages.len() - 1
                 });
