@@ -297,7 +297,8 @@ impl Machine<'_> {
 
     /// Whether floating-point numbers are rounded as behind a reset.
     fn rounds(&self) -> bool {
-        self.control.is_some_and(|control| matches!(self.registers[control], Known::Bits { number, bits } if bits & ROUNDED == ROUNDED && number & ROUNDED == ROUNDING))
+        let control = self.control.map(|control| self.registers[control].bits());
+        control.is_some_and(|(number, bits)| bits & ROUNDED == ROUNDED && number & ROUNDED == ROUNDING)
     }
 
     /// Whether two values are equal for what they are, known or not.

@@ -31,7 +31,7 @@ pub(crate) fn expand<'g>(
     if !is_large || options.recursion.is_empty() {
         return Err(errors);
     }
-    // Arguments are told by less effort than loops are.
+    // Which calls the arguments rule out takes fewer steps to find than bounds of loops.
     let known = wcet_values::Options { steps: known.steps / 16, ..known.clone() };
     let mut followed = BTreeSet::new();
     while deadline.is_none_or(|deadline| Instant::now() < deadline) {
