@@ -1,7 +1,9 @@
 //! 32-bit ARM: the encoding says where control goes and which memory is accessed, SLEIGH gives the semantics, and the
 //! two must agree on where control goes.
 
+mod condition;
 mod decode;
+mod saturate;
 mod system;
 mod thumb;
 
@@ -142,7 +144,7 @@ fn lift_arm(setting: &Setting<'_, '_>, address: u64, bytes: &[u8]) -> Result<(In
             let numbers = (bits(word, 15, 12), first, first + 1, bits(word, 19, 16), 0);
             exclusive_store(numbers, size, registers, &mut converter.emitter).map_err(fault)?;
         }
-        None if decode::saturates(word) => saturated(word, registers, &mut converter.emitter).map_err(fault)?,
+        None if decode::saturates(word) => saturate::lift(word, registers, &mut converter.emitter).map_err(fault)?,
         None => converter.convert(&raw).map_err(fault)?,
     }
     instruction.ops = std::mem::take(&mut converter.emitter.ops);
@@ -231,14 +233,6 @@ fn unmasked(ops: &[Op], target: Value) -> Value {
         }
     }
     target
-}
-
-/// `ssat` and its kin, which SLEIGH leaves out: any value. The flag for saturation is not tracked.
-fn saturated(word: u32, registers: Registers, emitter: &mut Emitter<'_>) -> Result<(), String> {
-    let number = bits(word, 15, 12);
-    let target = registers.all().nth(number as usize).filter(|_| number < 15);
-    emitter.set_register(target.ok_or_else(|| "it writes the program counter".to_string())?, 4, Expression::Unknown);
-    Ok(())
 }
 
 /// `strex` and its kin: the store may fail, which SLEIGH leaves out. It happens or not, and the status is any value. The numbers

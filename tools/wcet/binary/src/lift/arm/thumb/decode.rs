@@ -6,6 +6,7 @@ use crate::lift::error::Problem;
 use crate::lift::il::{Access, AddressForm, Register};
 
 use super::super::decode::access;
+use super::super::saturate::Shift;
 use super::super::system::System;
 use super::{narrow, wide};
 
@@ -84,12 +85,6 @@ pub(super) enum Carry {
         register: u32,
         index: u32,
     },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shift {
-    Left(u32),
-    RightSigned(u32),
 }
 
 impl Decoded {

@@ -6,9 +6,10 @@ use crate::lift::il::{Binary, Expression, Flow, Instruction, Op, Register, Targe
 use crate::lift::register::Registers;
 use crate::lift::sleigh::Semantics;
 
+use super::super::saturate;
 use super::super::system::System;
 use super::super::{by_mask, disagreement, exclusive_store, unmasked};
-use super::decode::{Carry, Decoded, Form, Goes, Shift};
+use super::decode::{Carry, Decoded, Form, Goes};
 
 const LINK: u32 = 14;
 const PC: u32 = 15;
@@ -111,7 +112,8 @@ impl Lifted<'_> {
                 exclusive_store(numbers, *size, self.registers, &mut self.converter.emitter).map_err(fault)?;
             }
             Form::Saturates { to, from, shift, low, high } => {
-                let result = self.saturated(self.read(*from, address), *shift, *low, *high);
+                let from = self.read(*from, address);
+                let result = saturate::within(&mut self.converter.emitter, from, *shift, (*low, *high));
                 self.write(*to, result).map_err(fault)?;
             }
             Form::Unknown(list) => {
@@ -197,23 +199,6 @@ impl Lifted<'_> {
         let emitter = &mut self.converter.emitter;
         let to = by_mask(emitter, value);
         (to, emitter.binary(Binary::Or, value, Value::constant(1, 4), 4))
-    }
-
-    fn saturated(&mut self, from: Value, shift: Shift, low: i64, high: i64) -> Expression {
-        let emitter = &mut self.converter.emitter;
-        let (operation, amount) = match shift {
-            Shift::Left(amount) => (Binary::ShiftLeft, amount),
-            Shift::RightSigned(amount) => (Binary::ShiftRightSigned, amount),
-        };
-        let value = match amount {
-            0 => from,
-            _ => emitter.binary(operation, from, Value::constant(amount.into(), 4), 4),
-        };
-        let number = |number: i64| Value::constant(u64::from(number as u32), 4);
-        let below = emitter.binary(Binary::LessSigned, value, number(low), 1);
-        let above = emitter.binary(Binary::LessSigned, number(high), value, 1);
-        let otherwise = emitter.set(Expression::Select { when: above, then: number(high), otherwise: value }, 4);
-        Expression::Select { when: below, then: number(low), otherwise }
     }
 
     /// The flow, if the semantics go where the encoding says.

@@ -5,8 +5,9 @@ use crate::lift::error::Problem;
 use crate::lift::il::{Access, AddressForm, Register};
 
 use super::super::decode::{access, bit, bits};
+use super::super::saturate::Shift;
 use super::super::system::COPROCESSOR;
-use super::decode::{words, Carry, Decoded, Form, Goes, Shift};
+use super::decode::{words, Carry, Decoded, Form, Goes};
 use super::system;
 
 const PC: u32 = 15;
