@@ -12,6 +12,8 @@ pub(crate) enum Known {
     Stack(i64),
     /// A number less where the stack pointer stands at the entry: half of a distance from the stack to elsewhere; or its lower bytes.
     Minus(i64),
+    /// Its lower bytes, so many, are those of such a number ([`Known::Stack`], or [`Known::Minus`] where `minus`).
+    Lower { minus: bool, offset: i64, bytes: u8 },
 }
 
 /// The stack pointer at the entry is a multiple of 8.
@@ -38,7 +40,9 @@ impl Known {
     pub fn bits(self) -> (u128, u128) {
         match self {
             Known::Bits { number, bits } => (number, bits),
-            Known::Stack(offset) | Known::Minus(offset) => (offset as u128 & ALIGNED, ALIGNED),
+            Known::Stack(offset) | Known::Minus(offset) | Known::Lower { offset, .. } => {
+                (offset as u128 & ALIGNED, ALIGNED)
+            }
         }
     }
 
@@ -66,6 +70,11 @@ impl Known {
         if let Some(number) = self.whole(from) {
             return unary(operation, number, from, size).map_or(Known::NOTHING, |number| Known::number(number, size));
         }
+        if matches!(operation, Unary::ZeroExtend | Unary::SignExtend) && from < size {
+            if let Some(known) = self.lower(from) {
+                return known;
+            }
+        }
         let (number, bits) = self.bits();
         match operation {
             Unary::Not => Known::some(!number, bits, size),
@@ -88,6 +97,13 @@ impl Known {
         let amount = other.whole(other_width);
         if let Some((a, b)) = self.whole(width).zip(amount) {
             return binary(operation, a, b, width).map_or(Known::NOTHING, |number| Known::number(number, size));
+        }
+        let lower = |known| if let Known::Lower { bytes, .. } = known { bytes } else { u8::MAX };
+        let bytes = lower(self).min(lower(other));
+        if bytes < width && matches!(operation, Binary::Add | Binary::Subtract) {
+            let (a, b) = (self.extract(0, width, bytes), other.extract(0, width, bytes));
+            let known = a.binary(operation, b, [bytes, bytes, bytes], pointer);
+            return known.lower(bytes).unwrap_or(known);
         }
         if width <= pointer {
             if let Some(known) = on_stack(operation, self, other, width, width == pointer) {
@@ -123,12 +139,32 @@ impl Known {
         result.map_or(Known::NOTHING, |number| Known::number(number, size))
     }
 
+    /// Of an address of the stack, or what is made of one: what is known if only these bytes of it stay.
+    fn lower(self, bytes: u8) -> Option<Known> {
+        match self {
+            Known::Stack(offset) => Some(Known::Lower { minus: false, offset, bytes }),
+            Known::Minus(offset) => Some(Known::Lower { minus: true, offset, bytes }),
+            Known::Lower { minus, offset, bytes: known } => {
+                Some(Known::Lower { minus, offset, bytes: bytes.min(known) })
+            }
+            Known::Bits { .. } => None,
+        }
+    }
+
     /// Its bytes from byte `at` on, as many as `size`, of `from`.
     pub fn extract(self, at: u8, from: u8, size: u8) -> Known {
         let (number, bits) = self.bits();
         match at {
             0 if from == size => self,
             0 if size < from && matches!(self, Known::Stack(_) | Known::Minus(_)) => self,
+            0 if size < from => match self {
+                Known::Lower { minus, offset, bytes } if size <= bytes => match minus {
+                    true => Known::Minus(offset),
+                    false => Known::Stack(offset),
+                },
+                Known::Lower { .. } => self,
+                _ => Known::some(self.bits().0, self.bits().1, size),
+            },
             _ if at >= 16 => Known::NOTHING,
             _ => Known::some(number >> (8 * u32::from(at)), bits >> (8 * u32::from(at)), size),
         }
@@ -165,8 +201,8 @@ fn trailing(bits: u128) -> u128 {
     }
 }
 
-/// Sums and differences of addresses of the stack or of their lower bytes, and comparisons of two: of whole ones also which is
-/// less, since the stack does not wrap around.
+/// Sums and differences of addresses of the stack or of their lower bytes, one with itself, and comparisons of two: of whole ones
+/// also which is less, since the stack does not wrap around.
 fn on_stack(operation: Binary, a: Known, b: Known, width: u8, whole: bool) -> Option<Known> {
     use Known::{Minus, Stack};
     let by = |known: Known| Some(signed(known.whole(width)?, width) as i64);
@@ -186,6 +222,7 @@ fn on_stack(operation: Binary, a: Known, b: Known, width: u8, whole: bool) -> Op
         (Binary::Subtract, other, Stack(offset)) => by(other).and_then(|by| by.checked_sub(offset)).map(Minus),
         // The index of an address comes times its scale.
         (Binary::Multiply, known @ (Stack(_) | Minus(_)), other) if by(other) == Some(1) => Some(known),
+        (Binary::And | Binary::Or, Stack(a), Stack(b)) if a == b => Some(Stack(a)),
         (Binary::Equal, Stack(a), Stack(b)) => Some(Known::truth(same(a, b))),
         (Binary::NotEqual, Stack(a), Stack(b)) => Some(Known::truth(!same(a, b))),
         (Binary::Less, Stack(a), Stack(b)) if whole => Some(Known::truth(a < b)),
@@ -286,6 +323,14 @@ mod tests {
         assert_eq!(narrow(Binary::Equal, half(Known::Stack(1 << 32)), half(Known::Stack(0)), 1), Known::number(1, 1));
         assert_eq!(narrow(Binary::Add, half(above), Known::number(8, 4), 4), Known::Stack(24));
         let wide = half(above).unary(Unary::ZeroExtend, 4, 8);
-        assert_eq!((wide.whole(8), wide.bits()), (None, (0, 7 | !mask(4) & mask(8))));
+        assert_eq!((wide.whole(8), wide.bits()), (None, (0, 7)));
+        // How far a pointer has come from another, kept in 32 bits that are extended, and added to the pointer's lower half.
+        let distance = narrow(Binary::Subtract, Known::number(5, 4), half(below), 4).unary(Unary::SignExtend, 4, 8);
+        assert_eq!(distance, Known::Lower { minus: true, offset: 29, bytes: 4 });
+        assert_eq!(narrow(Binary::Add, half(distance), half(above), 4), Known::number(45, 4));
+        let sum = on(Binary::Add, distance, above);
+        assert_eq!((sum.whole(8), sum.extract(0, 8, 4)), (None, Known::number(45, 4)));
+        assert_eq!(on(Binary::Add, distance, Known::number(1, 8)).extract(0, 8, 4), Known::Minus(30));
+        assert_eq!(on(Binary::Equal, distance, distance).whole(1), None);
     }
 }

@@ -47,12 +47,14 @@ mod memory;
 mod naming;
 mod necessary_comparisons;
 mod one_run;
+mod one_run_accesses;
 mod operate;
 mod patricia;
 mod record;
 mod recurrence;
 mod refine;
 mod region;
+mod seen;
 mod set;
 #[cfg(test)]
 mod set_tests;
@@ -111,8 +113,9 @@ pub struct Options {
     pub width: usize,
     /// What is known of the blocks of the control flow from which the graph is expanded.
     pub blocks: Rc<Blocks>,
-    /// Of each edge, whether any execution takes it, if that is known.
-    pub taken: Option<Rc<[bool]>>,
+    /// The region's one run, if it is known: no other edges are taken. Where executing all that values stand for takes more than a
+    /// small part of `steps`, what is said is what this run did, and of registers nothing.
+    pub run: Option<Rc<OneRun>>,
 }
 
 /// An object to which a register leads as long as the region is executed, whatever instructions do with the register: what a
@@ -163,13 +166,23 @@ impl Default for Options {
             steps: 5_000_000,
             width: 16,
             blocks: Rc::default(),
-            taken: None,
+            run: None,
         }
+    }
+}
+
+impl Options {
+    /// Instructions that are worth executing, where the region's one run says what is asked for, to know what registers hold besides.
+    fn beside_one_run(&self) -> u64 {
+        self.steps / 32
     }
 }
 
 /// Executes the region, and returns what it found.
 pub fn analyse(program: &Program, expanded: &Expanded<'_>, options: &Options) -> Values {
+    if let Some(run) = options.run.as_ref().filter(|_| expanded.nodes.len() as u64 > options.beside_one_run()) {
+        return of_one_run(expanded, options, run);
+    }
     let registers = Registers::of(program.architecture);
     let (symbols, pointer) = (Symbols::default(), program.architecture.pointer_size());
     let own = options
@@ -186,6 +199,9 @@ pub fn analyse(program: &Program, expanded: &Expanded<'_>, options: &Options) ->
     let mut engine = Engine::new(world, expanded, options, registers, prepared);
     let mut counts = vec![Count::default(); expanded.loops.len()];
     engine.everything(&mut counts);
+    if let Some(run) = options.run.as_ref().filter(|_| engine.is_given_up()) {
+        return of_one_run(expanded, options, run);
+    }
     let record = &engine.record;
     let runs = counts.into_iter().zip(&expanded.loops).map(|(count, one)| {
         let most = if count.entered { count.run.most } else { Some(0) };
@@ -206,6 +222,33 @@ pub fn analyse(program: &Program, expanded: &Expanded<'_>, options: &Options) ->
         names: expanded.order().map(|node| record.names(node)).collect(),
         alike: expanded.order().map(|node| record.alike(node)).collect(),
         born: engine.born.clone(),
+        assumptions: assumptions(options),
+    }
+}
+
+/// What the one run of a region did is all that any does.
+fn of_one_run(expanded: &Expanded<'_>, options: &Options, run: &OneRun) -> Values {
+    let reached = |node| node == expanded.entry || expanded.predecessors(node).iter().any(|edge| run.taken[*edge]);
+    let parent = |number: usize| expanded.loops[number].parent;
+    let runs = run.most.iter().zip(&run.totals).enumerate().map(|(number, (most, total))| Run {
+        most: Some(*most),
+        total: parent(number).map(|_| *total),
+        ..Run::default()
+    });
+    let accesses = |node: usize| run.accesses[node].iter();
+    Values {
+        targets: expanded.order().map(|node| accesses(node).map(|one| one.seen.target()).collect()).collect(),
+        aligned: expanded
+            .order()
+            .map(|node| accesses(node).map(|one| one.aligned && one.seen.is_known()).collect())
+            .collect(),
+        registers: vec![Vec::new(); expanded.nodes.len()],
+        dead: (0..expanded.edges.len()).filter(|edge| !run.taken[*edge]).collect(),
+        reached: expanded.order().map(reached).collect(),
+        runs: runs.collect(),
+        names: expanded.order().map(|node| vec![None; run.accesses[node].len()]).collect(),
+        alike: expanded.order().map(|node| vec![None; run.accesses[node].len()]).collect(),
+        born: vec![0; expanded.loops.len()],
         assumptions: assumptions(options),
     }
 }

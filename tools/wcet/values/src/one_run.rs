@@ -8,14 +8,17 @@
 //! A number is known only if it follows from constants and from the file; what registers hold at the entry is not known, the stack
 //! pointer only relative to itself. The execution is given up at the first branch, store or target that depends on anything
 //! else, at an instruction with effects outside the language, and after a number of instructions; nothing is said then. It rests on what
-//! the analysis of values assumes anyway: the stack is not among what the file loads, and does not wrap around; and, where it
-//! computes with floating-point numbers in vector registers, on how the processor rounds ([`OneRun::rounding`]).
+//! the analysis of values assumes anyway: the stack is not among what the file loads, and does not wrap around; and on what it
+//! needs besides ([`OneRun::assumptions`]): where it computes with floating-point numbers in vector registers, how the processor rounds;
+//! where it compares an address of the stack with 0, that it is another number.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use wcet_binary::lift::evaluate::mask;
-use wcet_binary::lift::il::{Binary, Expression, Flow, Instruction, Kind, Op, Operand, Target, Unary, Value};
+use wcet_binary::lift::il::{
+    AddressForm, Binary, Expression, Flow, Instruction, Kind, Op, Operand, Register, Target, Unary, Value,
+};
 use wcet_binary::lift::{Lifter, Registers};
 use wcet_binary::load::Program;
 use wcet_flow::context::{EdgeId, EdgeKind, Expanded, LoopId, NodeId};
@@ -24,19 +27,22 @@ use wcet_flow::Block;
 use crate::dead_operations::{prepare, Prepared, Step};
 use crate::known::Known;
 use crate::known_memory::{KnownMemory, Space};
+use crate::one_run_accesses::{self, Accessed};
 use crate::Options;
 
 /// What the one run does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OneRun {
     /// For each edge, whether it is taken.
-    pub taken: Rc<[bool]>,
+    pub taken: Vec<bool>,
     /// For each loop, the most executions of its header for one entry of it; 0: never entered.
     pub most: Vec<u64>,
     /// The same for one entry of the loop around it.
     pub totals: Vec<u64>,
-    /// What is taken for granted of how floating-point numbers are rounded, if there are any.
-    pub rounding: Option<&'static str>,
+    /// What is taken for granted besides, in sentences for the report.
+    pub assumptions: Vec<&'static str>,
+    /// Where accesses go, for each node: those of its instructions, one after the other.
+    pub(crate) accesses: Vec<Vec<Accessed>>,
 }
 
 /// Why the run was left: what is not known, and at which instruction.
@@ -80,11 +86,12 @@ pub fn one_run(
         temporaries: Vec::new(),
         alike: Vec::new(),
         memory: KnownMemory::new(program, &options.shared, pointer),
+        not_null: false,
     };
     let mut run = follow(expanded, &code, machine, instructions)?;
     let mut operations = code.iter().flat_map(|block| &block.steps).flat_map(|step| &step.ops);
     let computes = |op: &Op| matches!(op, Op::Set { from: Expression::Float(..), .. });
-    run.rounding = operations.any(computes).then_some(AS_RESET);
+    run.assumptions.extend(operations.any(computes).then_some(AS_RESET));
     Ok(run)
 }
 
@@ -96,6 +103,8 @@ const ROUNDING: u128 = 0x1f80;
 const ROUNDED: u128 = 0xffc0;
 const AS_RESET: &str =
     "at the entry MXCSR holds what a reset leaves there: floating-point numbers are rounded to nearest";
+
+const NOT_NULL: &str = "the stack does not hold the address 0, with which one of its addresses is compared";
 
 /// For each node what is executed. Where vector registers are computed on, instructions are lifted anew, and all operations stay.
 fn code(program: &Program, expanded: &Expanded<'_>, options: &Options) -> Vec<Rc<Prepared>> {
@@ -135,6 +144,7 @@ fn follow(
     instructions: u64,
 ) -> Result<OneRun, Left> {
     let mut counted = Counted::new(expanded);
+    let mut accesses = one_run_accesses::none(expanded);
     let mut is_exit = vec![false; expanded.nodes.len()];
     expanded.exits.iter().for_each(|node| is_exit[*node] = true);
     let (mut node, mut left) = (expanded.entry, instructions);
@@ -143,7 +153,12 @@ fn follow(
         let last = steps.last().map_or(expanded.block(node).last(), |step| &step.instruction);
         let at_end = |why| Left { address: last.address, why };
         left = left.checked_sub(steps.len() as u64).ok_or(at_end("no effort is left"))?;
-        for step in steps {
+        let mut seen = accesses[node].iter_mut();
+        for (step, instruction) in steps.iter().zip(&expanded.block(node).instructions) {
+            for access in &instruction.accesses {
+                let seen = seen.next().expect("one for each access");
+                seen.add(access, |form| machine.address(form));
+            }
             machine.execute(step).map_err(|why| Left { address: step.instruction.address, why })?;
         }
         match machine.way(expanded, node, last).map_err(at_end)? {
@@ -151,7 +166,10 @@ fn follow(
                 counted.along(edge);
                 node = expanded.edges[edge].to;
             }
-            None if is_exit[node] => return Ok(counted.run()),
+            None if is_exit[node] => {
+                let assumptions = machine.not_null.then_some(NOT_NULL).into_iter().collect();
+                return Ok(counted.run(accesses, assumptions));
+            }
             None => return Err(at_end("a call is deeper than stated")),
         }
     }
@@ -166,6 +184,8 @@ struct Machine<'p> {
     /// What temporaries are of the registers as they are: two of one kind are equal, whatever they are.
     alike: Vec<(u16, Expression)>,
     memory: KnownMemory<'p>,
+    /// Whether an address of the stack was compared with 0.
+    not_null: bool,
 }
 
 impl Machine<'_> {
@@ -251,10 +271,29 @@ impl Machine<'_> {
     }
 
     fn place(&self, address: Value) -> Option<(Space, u64)> {
-        match self.value(address) {
+        self.at(self.value(address), address.size)
+    }
+
+    fn at(&self, address: Known, size: u8) -> Option<(Space, u64)> {
+        match address {
             Known::Stack(offset) => Some((Space::Stack, offset as u64)),
-            other => Some((Space::Absolute, (other.whole(address.size)? & mask(self.pointer)) as u64)),
+            other => Some((Space::Absolute, (other.whole(size)? & mask(self.pointer)) as u64)),
         }
+    }
+
+    /// The address of an access of the instruction that comes next.
+    fn address(&self, form: &AddressForm) -> Option<(Space, u64)> {
+        let AddressForm::Known { base, index, displacement, segment } = form else { return None };
+        let size = self.pointer;
+        let register = |register: Register| self.registers[usize::from(register.0)];
+        let binary = |operation, a: Known, b: Known| a.binary(operation, b, [size; 3], size);
+        let scaled = |(index, shift): (Register, u8)| match shift {
+            0 => register(index),
+            _ => binary(Binary::ShiftLeft, register(index), Known::number(shift.into(), size)),
+        };
+        let parts = [base.map(register), index.map(scaled), segment.map(register)].into_iter().flatten();
+        let displacement = Known::number(*displacement as u128 & mask(size), size);
+        self.at(parts.fold(displacement, |sum, part| binary(Binary::Add, sum, part)), size)
     }
 
     fn value(&self, value: Value) -> Known {
@@ -270,6 +309,10 @@ impl Machine<'_> {
             Expression::Copy(value) => self.value(value),
             Expression::Unary(operation, a) => self.value(a).unary(operation, a.size, size),
             Expression::Binary(Binary::Xor | Binary::Subtract, a, b) if self.equal(a, b) => Known::number(0, size),
+            Expression::Binary(operation @ (Binary::Equal | Binary::NotEqual), a, b) if self.tests_for_null(a, b) => {
+                self.not_null = true;
+                Known::number((operation == Binary::NotEqual).into(), size)
+            }
             Expression::Binary(operation, a, b) => {
                 self.value(a).binary(operation, self.value(b), [a.size, b.size, size], self.pointer)
             }
@@ -299,6 +342,14 @@ impl Machine<'_> {
     fn rounds(&self) -> bool {
         let control = self.control.map(|control| self.registers[control].bits());
         control.is_some_and(|(number, bits)| bits & ROUNDED == ROUNDED && number & ROUNDED == ROUNDING)
+    }
+
+    /// Whether one is an address of the stack, and the other 0.
+    fn tests_for_null(&self, a: Value, b: Value) -> bool {
+        let whole = a.size == self.pointer && b.size == self.pointer;
+        let (a, b) = (self.value(a), self.value(b));
+        let is_null = |known: Known| known.whole(self.pointer) == Some(0);
+        whole && (matches!(a, Known::Stack(_)) && is_null(b) || matches!(b, Known::Stack(_)) && is_null(a))
     }
 
     /// Whether two values are equal for what they are, known or not.
@@ -343,8 +394,8 @@ impl Counted {
         Counted { taken: vec![false; expanded.edges.len()], most, totals, heads, inside, running, total }
     }
 
-    fn run(self) -> OneRun {
-        OneRun { taken: self.taken.into(), most: self.most, totals: self.totals, rounding: None }
+    fn run(self, accesses: Vec<Vec<Accessed>>, assumptions: Vec<&'static str>) -> OneRun {
+        OneRun { taken: self.taken, most: self.most, totals: self.totals, assumptions, accesses }
     }
 
     fn along(&mut self, edge: EdgeId) {

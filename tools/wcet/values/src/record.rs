@@ -7,6 +7,7 @@ use wcet_flow::context::{EdgeId, Expanded, NodeId};
 use wcet_hardware::cache::Target;
 
 use crate::naming::{Name, Naming};
+use crate::seen::{signed, Seen, STACK, STACK_ALIGNMENT};
 use crate::set::Set;
 use crate::state::{State, World};
 use crate::term::Root;
@@ -18,7 +19,6 @@ pub(crate) struct Record {
     sizes: Vec<u8>,
     flags: Vec<bool>,
     registers: Vec<Option<Vec<(Root, Set)>>>,
-    /// First and last byte; None: anywhere.
     accesses: Vec<Vec<Seen>>,
     /// Whether every address was a multiple of the largest power of two in the access's size.
     aligned: Vec<Vec<bool>>,
@@ -49,20 +49,6 @@ pub(crate) enum Named {
 
 /// Bytes that stand at a multiple of so many are alike if they are in one of these.
 pub const LINE: u64 = 64;
-
-/// Calling conventions have the stack pointer at a multiple of this.
-const STACK_ALIGNMENT: u128 = 8;
-/// What is further from the stack pointer at the entry may be anywhere.
-const STACK: u64 = 1 << 30;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seen {
-    Never,
-    Within(u64, u64),
-    /// Distances from the stack pointer at the entry.
-    Stack(i64, i64),
-    Anywhere,
-}
 
 /// The addresses of an access.
 enum Place {
@@ -193,7 +179,7 @@ impl Record {
         let multiples = |set: &Set| set.low & (step - 1) == 0 && set.stride & (step - 1) == 0;
         self.aligned[node][number] &= match &place {
             Some(Place::Numbers(set)) => multiples(set),
-            Some(Place::Stack(set)) => step <= STACK_ALIGNMENT && multiples(set),
+            Some(Place::Stack(set)) => step <= STACK_ALIGNMENT.into() && multiples(set),
             None => false,
         };
         let bytes = match place {
@@ -205,29 +191,16 @@ impl Record {
             }
             None => Seen::Anywhere,
         };
-        self.accesses[node][number] = match (seen, bytes) {
-            (Seen::Never, bytes) => bytes,
-            (Seen::Within(low, high), Seen::Within(first, last)) => Seen::Within(low.min(first), high.max(last)),
-            (Seen::Stack(low, high), Seen::Stack(first, last)) => Seen::Stack(low.min(first), high.max(last)),
-            _ => Seen::Anywhere,
-        };
+        self.accesses[node][number] = seen.or(bytes);
     }
 
     pub fn targets(&self, node: NodeId) -> Vec<Target> {
-        let target = |seen: &Seen| match *seen {
-            Seen::Within(first, last) if first == last => Target::At(first),
-            Seen::Within(first, last) => Target::Within(first, last),
-            Seen::Stack(first, last) => Target::Stack(first, last),
-            // What is never executed may go anywhere.
-            Seen::Never | Seen::Anywhere => Target::Anywhere,
-        };
-        self.accesses[node].iter().map(target).collect()
+        self.accesses[node].iter().map(|seen| seen.target()).collect()
     }
 
     /// Whether the addresses of each access are known to be aligned.
     pub fn aligned(&self, node: NodeId) -> Vec<bool> {
-        let known = |seen: &Seen| matches!(seen, Seen::Within(..) | Seen::Stack(..));
-        self.accesses[node].iter().zip(&self.aligned[node]).map(|(seen, aligned)| *aligned && known(seen)).collect()
+        self.accesses[node].iter().zip(&self.aligned[node]).map(|(seen, aligned)| *aligned && seen.is_known()).collect()
     }
 
     pub fn reached(&self, node: NodeId) -> bool {
@@ -247,12 +220,6 @@ pub(crate) fn range(root: Root, set: &Set) -> Range {
         Root::Symbol(number) => Base::Unknown(number as u32),
     };
     Range { base, low: set.low as u64, high: set.high as u64, stride: set.stride as u64, size: set.size }
-}
-
-/// A number of so many bytes with its sign.
-fn signed(number: u128, size: u8) -> i64 {
-    let unused = 64 - 8 * u32::from(size.clamp(1, 8));
-    ((number as u64) << unused) as i64 >> unused
 }
 
 /// The addresses; None if they are not known.

@@ -60,6 +60,11 @@ pub(crate) struct Count {
 }
 
 impl Engine<'_> {
+    /// Whether this takes longer than it is worth: the region's one run says where accesses go, and how often loops run.
+    pub fn is_given_up(&self) -> bool {
+        self.options.run.is_some() && self.steps > self.options.beside_one_run()
+    }
+
     /// Executes the whole region.
     pub fn everything(&mut self, counts: &mut [Count]) {
         let state = self.entry();
@@ -80,6 +85,9 @@ impl Engine<'_> {
         let mut pending: BTreeMap<NodeId, Vec<State>> = BTreeMap::from([(start, states)]);
         let mut first = true;
         while let Some((node, states)) = pending.pop_first() {
+            if self.is_given_up() {
+                break;
+            }
             let inner = self.header_of.get(&node).copied().filter(|inner| !first || Some(*inner) != scope);
             first = false;
             let states = self.few(node, states);

@@ -12,18 +12,22 @@ use wcet_flow::Graph;
 
 /// Most blocks where each level's values are looked at.
 const MOST: usize = 50_000;
+/// Most blocks where loops alone are asked for and the region may have one run: that needs less memory than values and costs do.
+const MOST_FOR_LOOPS: usize = 8_000_000;
 
 /// The flow of the function at `entry` with all that it calls. Where that is too large, calls by which a function calls itself are
-/// followed one level after the other, as long as what is known says that they may be executed.
+/// followed one level after the other, as long as what is known says that they may be executed. `whole`: costs are asked for too.
 pub(crate) fn expand<'g>(
     program: &Program,
     graph: &'g Graph,
     entry: u64,
     options: Options,
     known: &wcet_values::Options,
+    whole: bool,
     deadline: Option<Instant>,
 ) -> Result<Expanded<'g>, Vec<Error>> {
-    let errors = match wcet_flow::context::expand(graph, entry, &options) {
+    let limit = if known.memory_as_loaded && !whole { MOST_FOR_LOOPS } else { options.limit };
+    let errors = match wcet_flow::context::expand(graph, entry, &Options { limit, ..options.clone() }) {
         Ok(expanded) => return Ok(expanded),
         Err(errors) => errors,
     };

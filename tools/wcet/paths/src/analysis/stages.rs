@@ -51,6 +51,11 @@ pub fn loops(request: &Request, progress: Progress<'_>) -> Report {
     run(request, false, progress, &mut |_| {})
 }
 
+/// The same, and `look` is shown what they rest on.
+pub fn loops_and_show(request: &Request, look: &mut dyn FnMut(Claims<'_, '_>)) -> Report {
+    run(request, false, &mut |_, _, _| {}, look)
+}
+
 /// The exit status for a report: 0 good, 1 a finding, 2 the request could not be carried out.
 pub fn status(report: &Report) -> u8 {
     let codes = report.errors.iter().map(|error| Code::parse(&error.code).map_or(2, Code::status));
@@ -170,7 +175,8 @@ impl Stages<'_, '_> {
             ..wcet_values::Options::default()
         };
         let expand = |stages: &mut Self| {
-            let expanded = contexts::expand(&program, &graph, entry, bounded_by, &known, stages.deadline());
+            let expanded =
+                contexts::expand(&program, &graph, entry, bounded_by, &known, stages.whole, stages.deadline());
             expanded.map_err(|found| found.iter().map(|error| faults::context(error, &program, &lines)).collect())
         };
         let expanded = self.stage("calling contexts", expand, |expanded: &Expanded<'_>| {
@@ -193,19 +199,19 @@ impl Stages<'_, '_> {
         if known.memory_as_loaded {
             self.report.assumptions.push(assumption("stated", "at the entry, memory is as the executable has it"));
         }
-        let mut one_run: Option<Result<OneRun, Left>> = None;
+        let mut one_run: Option<Result<Rc<OneRun>, Left>> = None;
         let values = self.stage(
             "values",
             |_| {
-                let run = wcet_values::one_run(&program, &expanded, &known, INSTRUCTIONS * known.steps);
-                known.taken = run.as_ref().ok().map(|run| Rc::clone(&run.taken));
+                let run = wcet_values::one_run(&program, &expanded, &known, INSTRUCTIONS * known.steps).map(Rc::new);
+                known.run = run.as_ref().ok().map(Rc::clone);
                 one_run = known.memory_as_loaded.then_some(run);
                 Ok(wcet_values::analyse(&program, &expanded, &known))
             },
             |values: &Values| format!("{} edges that are never taken", values.dead().len()),
         )?;
-        let rounding = one_run.as_ref().and_then(|run| run.as_ref().ok()?.rounding);
-        self.report.assumptions.extend(rounding.map(|text| assumption("program", text)));
+        let besides = one_run.iter().flatten().flat_map(|run| &run.assumptions);
+        self.report.assumptions.extend(besides.map(|text| assumption("program", text)));
         self.report.assumptions.extend(values.assumptions().iter().map(|text| assumption("program", text)));
         self.fixed_code(&program, &lifter, &lines, &expanded, &values)?;
         let changed = rereads::check(&program, &lines, &graph, &expanded, &values, &known.shared);
@@ -232,6 +238,7 @@ impl Stages<'_, '_> {
             return Ok(());
         }
         let Some(machine) = request.machine.as_ref().map(|loaded| &loaded.machine).filter(|_| self.whole) else {
+            show(&constraints);
             self.report.verdict = Verdict::Bounded;
             return Ok(());
         };
@@ -293,7 +300,7 @@ impl Stages<'_, '_> {
         expanded: &Expanded<'_>,
         values: &Values,
         known: &wcet_values::Options,
-        one_run: Option<&Result<OneRun, Left>>,
+        one_run: Option<&Result<Rc<OneRun>, Left>>,
     ) -> Found<(Vec<LoopBound>, BTreeMap<LoopId, Evidence>)> {
         let stated = request::loops(program, &self.request.stated.loops)?;
         let mut evidence = BTreeMap::new();
@@ -313,6 +320,10 @@ impl Stages<'_, '_> {
             format!("{bounded} of {} in their contexts", bounds.len())
         })?;
         let check = |stages: &mut Self| {
+            // What the one run does is exact.
+            if matches!(one_run, Some(Ok(_))) {
+                return Ok(BTreeSet::new());
+            }
             let (switches, deadline, sharing) = (&known.switches, stages.deadline(), stages.sharing());
             let checked = checking::check(program, expanded, values, sharing, switches, deadline, &mut bounds);
             match checked {
