@@ -12,7 +12,6 @@ use consoles::View;
 use emulator::{monitor, CommandLine, End, Session};
 use output::{Failure, Output};
 use project::Project;
-use regex::bytes::Regex;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -183,9 +182,6 @@ fn set_apart(case: &Case, built: &mut Built, folder: &Path) -> Result<(), Failur
     Ok(())
 }
 
-/// What must not appear: console, expression.
-type Forbidden = Vec<(usize, Regex)>;
-
 fn follow(
     case: &Case,
     name: &str,
@@ -206,14 +202,16 @@ fn follow(
         session.observe(Box::new(move |console, bytes| view.feed(console, bytes)));
     }
     let deadline = Instant::now() + Duration::from_secs(case.timeout);
-    let result = forbidden(case, built).and_then(|forbidden| {
+    let result = forbid(case, built, &mut session).and_then(|()| {
         case.steps.iter().enumerate().try_for_each(|(index, step)| {
-            take(step, prepared, &mut session, deadline).map_err(|text| format!("step {}: {text}", index + 1))?;
-            watch(&forbidden, &mut session, &names)
+            let taken = take(step, prepared, &mut session, deadline);
+            // What must not be said is often why a step fails, so it comes first.
+            watch(&session, &names)?;
+            taken.map_err(|text| format!("step {}: {text}", index + 1))
         })
     });
     let Err(why) = result else { return Ok(Outcome::Passed) };
-    let end = session.wait_end(Duration::ZERO).ok();
+    let end = session.ended();
     let runs_on = end.is_none() && processors::can_be_asked(command, &prepared.socket);
     let processors = runs_on.then(|| processors::describe(&prepared.socket));
     let complaints = session.finish();
@@ -234,18 +232,18 @@ fn follow(
     }
 }
 
-fn forbidden(case: &Case, built: &Built) -> Result<Forbidden, String> {
-    let one = |(console, pattern): (&String, &String)| Ok((number_of(console, built)?, compile(pattern)?));
-    let mut forbidden = case.forbid.iter().map(one).collect::<Result<Forbidden, String>>()?;
-    forbidden.push((0, compile(KERNEL_DIED)?));
-    Ok(forbidden)
+/// Has the session look for what the case forbids, and for the kernel's end.
+fn forbid(case: &Case, built: &Built, session: &mut Session<'_>) -> Result<(), String> {
+    for (console, pattern) in &case.forbid {
+        session.forbid(number_of(console, built)?, compile(pattern)?);
+    }
+    session.forbid(0, compile(KERNEL_DIED)?);
+    Ok(())
 }
 
-fn watch(forbidden: &Forbidden, session: &mut Session<'_>, names: &[String]) -> Result<(), String> {
-    for (console, regex) in forbidden {
-        if let Some(found) = session.transcript(*console).find_anywhere(regex) {
-            return Err(format!("{} said what it must not: {}", names[*console], found.line));
-        }
+fn watch(session: &Session<'_>, names: &[String]) -> Result<(), String> {
+    match session.forbidden() {
+        Some((console, found)) => Err(format!("{} said what it must not: {}", names[console], found.line)),
+        None => Ok(()),
     }
-    Ok(())
 }

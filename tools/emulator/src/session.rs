@@ -38,6 +38,8 @@ pub enum WaitError {
     Timeout,
     #[error("the emulator ended first ({0})")]
     Ended(End),
+    #[error("a line has come that must not")]
+    Forbidden,
 }
 
 /// How the emulator ended.
@@ -98,6 +100,8 @@ pub struct Session<'a> {
     decoder: Decoder,
     encoder: Encoder,
     transcripts: Vec<Transcript>,
+    /// The console that was the first to say what it must not.
+    forbidden: Option<usize>,
     queued: std::collections::VecDeque<Event>,
     end: Option<End>,
     observer: Option<Observer<'a>>,
@@ -126,6 +130,7 @@ impl<'a> Session<'a> {
             decoder: Decoder::default(),
             encoder: Encoder::default(),
             transcripts: (0..MAX_CONSOLES).map(|_| Transcript::default()).collect(),
+            forbidden: None,
             queued: Default::default(),
             end: None,
             observer: None,
@@ -181,9 +186,12 @@ impl<'a> Session<'a> {
     }
 
     fn take_apart(&mut self, bytes: &[u8]) {
-        let Session { decoder, transcripts, queued, observer, .. } = self;
+        let Session { decoder, transcripts, forbidden, queued, observer, .. } = self;
         decoder.feed(bytes, |console, bytes| {
             transcripts[console].push(bytes);
+            if transcripts[console].forbidden().is_some() {
+                forbidden.get_or_insert(console);
+            }
             if let Some(observer) = observer {
                 observer(console, bytes);
             }
@@ -212,6 +220,17 @@ impl<'a> Session<'a> {
         });
     }
 
+    /// From now on no line of `console` may match `regex`: one that does ends every wait, whatever that waits for.
+    pub fn forbid(&mut self, console: usize, regex: Regex) {
+        self.transcripts[console].forbid(regex);
+    }
+
+    /// Which console has said what it must not, and that line; one that is not yet whole where there is no other.
+    pub fn forbidden(&self) -> Option<(usize, Found)> {
+        let console = self.forbidden.into_iter().chain(0..MAX_CONSOLES);
+        console.filter_map(|console| Some((console, self.transcripts[console].forbidden_so_far()?))).next()
+    }
+
     /// Waits until `console` shows `regex` on a line behind the last match there. Waiting for time passes over events
     /// that are not output.
     pub fn wait_for(&mut self, console: usize, regex: &Regex, timeout: Duration) -> Result<Found, WaitError> {
@@ -230,6 +249,9 @@ impl<'a> Session<'a> {
     /// The next event that can change what `console` has said: its output or the end.
     fn next_output(&mut self, console: usize, deadline: Instant) -> Result<Event, WaitError> {
         loop {
+            if self.forbidden.is_some() {
+                return Err(WaitError::Forbidden);
+            }
             match self.next(Some(deadline)) {
                 None => return Err(WaitError::Timeout),
                 Some(event @ Event::Ended(_)) => return Ok(event),
@@ -250,7 +272,18 @@ impl<'a> Session<'a> {
             match self.next(Some(deadline)) {
                 None => return Err(WaitError::Timeout),
                 Some(Event::Ended(end)) => return Ok(end),
+                Some(_) if self.forbidden.is_some() => return Err(WaitError::Forbidden),
                 Some(_) => {}
+            }
+        }
+    }
+
+    /// How the emulator has ended, if it has.
+    pub fn ended(&mut self) -> Option<End> {
+        let now = Instant::now();
+        loop {
+            if let Event::Ended(end) = self.next(Some(now))? {
+                return Some(end);
             }
         }
     }

@@ -30,6 +30,12 @@ pub struct Transcript {
     consumed: usize,
     /// Start of the first line that the last unsuccessful search has not seen whole.
     searched: usize,
+    /// What no line may match.
+    forbidden: Vec<Regex>,
+    /// Start of the first line that was not yet whole when the last output came: those before were held against `forbidden`.
+    watched: usize,
+    /// The first line that matched.
+    said_forbidden: Option<Found>,
 }
 
 /// What a search found.
@@ -55,16 +61,51 @@ impl Transcript {
                 (Escape::Sequence, _) => {}
             }
         }
+        if bytes.contains(&b'\n') {
+            self.watch();
+        }
         if self.text.len() > KEPT {
             self.text.drain(..DROPPED_AT_ONCE);
             self.consumed = self.consumed.saturating_sub(DROPPED_AT_ONCE);
             self.searched = self.searched.saturating_sub(DROPPED_AT_ONCE);
+            self.watched = self.watched.saturating_sub(DROPPED_AT_ONCE);
         }
+    }
+
+    /// From now on no line that comes may match `regex`.
+    pub fn forbid(&mut self, regex: Regex) {
+        self.forbidden.push(regex);
+    }
+
+    /// The first whole line that has come and was forbidden. It stays known when its text is dropped.
+    pub fn forbidden(&self) -> Option<&Found> {
+        self.said_forbidden.as_ref()
+    }
+
+    /// Like `forbidden`, but of the line that is not yet whole, too.
+    pub fn forbidden_so_far(&self) -> Option<Found> {
+        self.said_forbidden.clone().or_else(|| self.first_forbidden(self.text.len()))
+    }
+
+    /// Holds the lines that have become whole against what is forbidden.
+    fn watch(&mut self) {
+        let Some(end) = self.text[self.watched..].iter().rposition(|&byte| byte == b'\n') else { return };
+        let end = self.watched + end;
+        if self.said_forbidden.is_none() {
+            self.said_forbidden = self.first_forbidden(end);
+        }
+        self.watched = end + 1;
+    }
+
+    /// The first forbidden match in what was not watched yet, up to `end`.
+    fn first_forbidden(&self, end: usize) -> Option<Found> {
+        let found = self.forbidden.iter().filter_map(|regex| search(&self.text[..end], regex, self.watched));
+        found.min_by_key(|(end, _)| *end).map(|(_, found)| found)
     }
 
     /// The first match behind the last one found; consumed by being found. A match lies within a line.
     pub fn find(&mut self, regex: &Regex) -> Option<Found> {
-        let found = self.search(regex, self.consumed)?;
+        let found = search(&self.text, regex, self.consumed)?;
         self.consumed = found.0;
         Some(found.1)
     }
@@ -72,28 +113,9 @@ impl Transcript {
     /// Like `find`, but of text not yet seen by an earlier `find_new`, and without consuming: for an expression that
     /// is looked for again and again while output comes in.
     pub fn find_new(&mut self, regex: &Regex) -> Option<Found> {
-        let found = self.search(regex, self.searched);
+        let found = search(&self.text, regex, self.searched);
         self.searched = self.partial_start();
         found.map(|found| found.1)
-    }
-
-    /// A match anywhere in all that is kept, without consuming.
-    pub fn find_anywhere(&self, regex: &Regex) -> Option<Found> {
-        self.search(regex, 0).map(|found| found.1)
-    }
-
-    fn search(&self, regex: &Regex, from: usize) -> Option<(usize, Found)> {
-        // Behind a match in the middle of a line the line is still the same one: `^` must not match there.
-        let captures = regex.captures_at(&self.text, from)?;
-        let whole = captures.get(0)?;
-        let start = self.text[..whole.start()].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        let end = self.text[whole.end()..]
-            .iter()
-            .position(|&byte| byte == b'\n')
-            .map_or(self.text.len(), |end| whole.end() + end);
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let groups = captures.iter().map(|group| group.map(|group| text(group.as_bytes()))).collect();
-        Some((whole.end(), Found { line: text(&self.text[start..end]), groups }))
     }
 
     fn partial_start(&self) -> usize {
@@ -120,6 +142,18 @@ impl Transcript {
     pub fn lines(&self) -> Vec<String> {
         self.last_lines(usize::MAX)
     }
+}
+
+/// The first match in `text` that begins at `from` or behind, and where it ends.
+fn search(text: &[u8], regex: &Regex, from: usize) -> Option<(usize, Found)> {
+    // Behind a match in the middle of a line the line is still the same one: `^` must not match there.
+    let captures = regex.captures_at(text, from)?;
+    let whole = captures.get(0)?;
+    let start = text[..whole.start()].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    let end = text[whole.end()..].iter().position(|&byte| byte == b'\n').map_or(text.len(), |end| whole.end() + end);
+    let string = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let groups = captures.iter().map(|group| group.map(|group| string(group.as_bytes()))).collect();
+    Some((whole.end(), Found { line: string(&text[start..end]), groups }))
 }
 
 #[cfg(test)]
@@ -154,6 +188,38 @@ mod tests {
         assert!(transcript.find_new(&regex).is_none());
         transcript.push(b"in: ");
         assert_eq!(transcript.find_new(&regex).unwrap().line, "login: ");
+    }
+
+    #[test]
+    fn a_forbidden_line_is_known_when_it_is_whole() {
+        let mut transcript = Transcript::default();
+        transcript.push(b"error 1\n");
+        transcript.forbid(line_regex("^error$|panic").unwrap());
+        transcript.forbid(line_regex("^oops").unwrap());
+        transcript.push(b"an error\nerror");
+        assert!(transcript.forbidden().is_none());
+        assert_eq!(transcript.forbidden_so_far().unwrap().line, "error", "so it would be if nothing followed");
+        transcript.push(b"s: 0\noop");
+        assert!(transcript.forbidden_so_far().is_none());
+        transcript.push(b"s\npanic\n");
+        assert_eq!(transcript.forbidden().unwrap().line, "oops");
+        let dots = vec![b'.'; super::KEPT];
+        transcript.push(&dots);
+        assert!(!transcript.text().starts_with(b"error"));
+        assert_eq!(transcript.forbidden().unwrap().line, "oops", "though its text is gone");
+    }
+
+    #[test]
+    fn lines_behind_dropped_text_are_watched() {
+        let mut transcript = Transcript::default();
+        transcript.forbid(line_regex("^panic$").unwrap());
+        for _ in 0..200 {
+            transcript.push(&[b'x'; 65535]);
+            transcript.push(b"\n");
+        }
+        assert!(transcript.forbidden().is_none());
+        transcript.push(b"panic\n");
+        assert_eq!(transcript.forbidden().unwrap().line, "panic");
     }
 
     #[test]

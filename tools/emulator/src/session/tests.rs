@@ -67,6 +67,31 @@ fn the_end_ends_a_wait_after_all_output() {
 }
 
 #[test]
+fn a_forbidden_line_ends_a_wait_for_another_console_at_once() {
+    let endless =
+        r"printf '\016\101MONITOR: 1\n'; while :; do printf '\016\100tick\n\016\101MONITOR: 2\n'; sleep 0.01; done";
+    let mut session = script(endless);
+    session.forbid(1, line_regex("MONITOR").unwrap());
+    let began = std::time::Instant::now();
+    let missing = session.wait_for(0, &line_regex("^up$").unwrap(), LONG);
+    assert_eq!(missing, Err(WaitError::Forbidden));
+    assert!(began.elapsed() < LONG / 2);
+    let (console, found) = session.forbidden().unwrap();
+    assert_eq!((console, found.line.as_str()), (1, "MONITOR: 1"));
+    assert_eq!(session.wait_end(LONG), Err(WaitError::Forbidden));
+    assert_eq!(session.ended(), None);
+}
+
+#[test]
+fn what_is_forbidden_is_known_when_the_emulator_has_ended() {
+    let mut session = script(r"printf 'up\nno newline: MONITOR'; exit 2");
+    session.forbid(0, line_regex("MONITOR").unwrap());
+    assert_eq!(session.wait_for(0, &line_regex("^never$").unwrap(), LONG), Err(WaitError::Ended(End::Exit(2))));
+    assert_eq!(session.forbidden().unwrap().1.line, "no newline: MONITOR");
+    assert_eq!(session.ended(), Some(End::Exit(2)));
+}
+
+#[test]
 fn a_wait_times_out_and_nothing_is_left_behind() {
     let mut session = script(r"echo pid $$; exec cat");
     let found = session.wait_for(0, &line_regex(r"pid (\d+)").unwrap(), LONG).unwrap();
