@@ -20,7 +20,8 @@
  * that has ended or of a console with input. */
 #define DOMAIN_EVENTS 0u
 
-/* A client learns so that the driver was started anew, which has forgotten all, and that a link is there (again). */
+/* A client learns so that the driver was started anew, which has forgotten all, and that a link is there (again). The newer of the two
+ * takes the place of the other where that was not taken. */
 #define MAIL_LINK_LOST 62u
 #define MAIL_LINK_UP 63u
 

@@ -151,7 +151,7 @@ static inline const void *driver_payload(void)
 
 /* The driver, and its protocols; after the last stands a null. Those of which it is the client stand in a list of their own, if there are
  * any: argument PROTOCOL names the driver, argument PROTOCOL_pages says how large the data area is. `AT(NUMBER, MAIL_LINK_UP)` comes
- * when that driver is there, `AT(NUMBER, MAIL_LINK_LOST)` when it has forgotten everything. */
+ * when that driver is there, `AT(NUMBER, MAIL_LINK_LOST)` when it has ended, and with it all that it knew of the client. */
 void driver(void);
 extern const struct protocol *const driver_protocols[];
 extern const struct protocol *const client_protocols[];

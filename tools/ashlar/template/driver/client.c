@@ -11,19 +11,23 @@
 #define OPERAND_MOST 12u
 #define PAUSE 100000000ul /* ns, between rounds and before another try */
 
-static void rest(void)
-{
-    struct timer_arm body = {PAUSE};
-
-    EMIT(TIMER_ARM, 0, &body);
-    AWAIT(TIMER_FIRED);
-}
-
 /* The driver was ended: once it is there again, it has forgotten all. */
 static void await_driver(void)
 {
     print("LOST the driver\n");
     AWAIT(DRIVER_UP);
+}
+
+/* The driver may end meanwhile, too: if nothing awaited that, the news of its successor would take the place of it. */
+static void rest(void)
+{
+    struct timer_arm body = {PAUSE};
+
+    EMIT(TIMER_ARM, 0, &body);
+    if (AWAIT(TIMER_FIRED, DRIVER_LOST) == DRIVER_LOST) {
+        AWAIT(TIMER_FIRED);
+        await_driver();
+    }
 }
 
 /* Returns the factorial, or 0 if there is none now. */
