@@ -8,6 +8,7 @@ use crate::lower::Asked;
 use crate::program::{Claim, Program};
 use crate::report::coverage;
 use crate::rules::component::Protocols;
+use crate::rules::doubt::{self, Doubt, Why};
 use crate::rules::liveness;
 use crate::rules::obligations::{checks, claims, Check, Group, Task};
 use crate::rules::safety::{self, Goal, Outcome, Verdict};
@@ -88,6 +89,9 @@ pub struct Row {
     pub replays: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Of an UNKNOWN: where, what, and what may help.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<Doubt>,
     /// Of a violation, or of a run that is in doubt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
@@ -348,6 +352,7 @@ fn perform(
     let mut again: Option<Prepared> = None;
     let mut before = 0;
     let mut doubt = None;
+    let mut why = Why::Path;
     let outcome = loop {
         let prepared = again.as_mut().unwrap_or(first);
         let outcome = match &check.task {
@@ -371,6 +376,7 @@ fn perform(
         };
         match outcome.verdict {
             Verdict::Coarse(heads, reason) if heads.is_subset(&kept) => {
+                why = Why::Loop;
                 let reason = format!("a run through a loop that could not be concretised: {reason}");
                 break Outcome { verdict: Verdict::Unknown(reason), ..outcome };
             }
@@ -382,12 +388,13 @@ fn perform(
             }
             // Is there a run that breaks the rule, or only one that cannot be followed?
             Verdict::Doubtful(reason) => {
-                doubt = Some(reason);
+                doubt = Some((reason, outcome.end));
                 before += outcome.refinements;
             }
             Verdict::Proved => {
-                let verdict = doubt.map_or(Verdict::Proved, Verdict::Unknown);
-                break Outcome { verdict, ..outcome };
+                let Some((reason, end)) = doubt else { break outcome };
+                why = Why::Cookie;
+                break Outcome { verdict: Verdict::Unknown(reason), end, ..outcome };
             }
             _ => break outcome,
         }
@@ -396,8 +403,11 @@ fn perform(
     let name = |(protocol, part): &(usize, usize)| {
         format!("{} {}", protocols.all[*protocol].protocol.name, protocols.title(*protocol, *part))
     };
-    let Outcome { verdict, predicates, refinements, states, granted } = outcome;
+    let Outcome { verdict, predicates, refinements, states, granted, end } = outcome;
     let refinements = refinements + before;
+    if matches!(verdict, Verdict::Doubted(_)) {
+        why = Why::Memory;
+    }
     let (verdict, trace, reason) = match verdict {
         Verdict::Proved => ("PROVED", None, None),
         Verdict::Violated(trace) => ("VIOLATED", Some(*trace), None),
@@ -406,6 +416,10 @@ fn perform(
             ("UNKNOWN", None, Some(reason))
         }
     };
+    let is_late = verdict == "UNKNOWN" && clock.is_over(options.limit, solver);
+    let why = if is_late { Why::Time } else { why };
+    let say = || doubt::doubt(preparer.program(), protocols, &check.task, end.as_ref(), why);
+    let doubt = (verdict == "UNKNOWN").then(say);
     Ok(Row {
         driver: driver.name.clone(),
         protocol: check.protocol.clone(),
@@ -417,11 +431,12 @@ fn perform(
         memory_mb: memory,
         predicates,
         refinements,
-        is_late: verdict == "UNKNOWN" && clock.is_over(options.limit, solver),
+        is_late,
         states,
         granted: granted.iter().map(name).collect(),
         replays: None,
         reason,
+        doubt,
         trace,
     })
 }

@@ -25,6 +25,9 @@ pub fn row(format: Format, row: &Row, with_trace: bool) {
     if let Some(reason) = &row.reason {
         text += &format!("\n    {reason}");
     }
+    if let Some(doubt) = &row.doubt {
+        text += &format!("\n    {doubt}\n    what may help: {}", doubt.remedy);
+    }
     if let (Some(trace), true) = (&row.trace, with_trace) {
         text += &format!("\n{trace}");
     }

@@ -5,7 +5,7 @@
 
 use crate::abstraction::predicates::{Abstraction, Known};
 use crate::hash::HashMap;
-use crate::program::{Message, Op, Program};
+use crate::program::{Message, Op, Program, Step};
 use crate::rules::component::{Component, Next};
 use crate::solver::{Solver, SolverError};
 use std::collections::BTreeSet;
@@ -21,6 +21,8 @@ pub struct Space {
     pub tracked: Vec<Vec<bool>>,
     pub abstraction: Abstraction,
     pub seed: bool,
+    /// Where the path ends that was looked at last; of a run without end, what it repeats.
+    pub end: Option<Step>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -80,8 +82,8 @@ impl Vectors {
 
 impl Space {
     pub fn new(program: &Program, components: Vec<Component>, seed: bool) -> Self {
-        let mut space =
-            Space { components: Vec::new(), tracked: Vec::new(), abstraction: Abstraction::new(program), seed };
+        let abstraction = Abstraction::new(program);
+        let mut space = Space { components: Vec::new(), tracked: Vec::new(), abstraction, seed, end: None };
         for hint in program.hints.iter().chain(&program.turns) {
             space.abstraction.add(*hint);
         }

@@ -37,6 +37,10 @@ impl<'a> Preparer<'a> {
         Ok(Preparer { program, protocols, counted, loops, known })
     }
 
+    pub fn program(&self) -> &Program {
+        self.program
+    }
+
     /// Whether the program has several clients.
     pub fn has_clients(&self) -> bool {
         self.program.client.is_some()

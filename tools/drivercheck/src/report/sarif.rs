@@ -18,14 +18,21 @@ pub fn sarif(rows: &[Row]) -> Value {
 fn finding(row: &Row) -> Finding {
     let message = match (&row.trace, &row.reason) {
         (Some(trace), None) => trace.finding.clone(),
-        (_, Some(reason)) => format!("{} {}: {reason}", row.protocol, row.subprotocol),
+        (_, Some(reason)) => {
+            let doubt = row.doubt.iter().map(|doubt| format!("; {doubt}; what may help: {}", doubt.remedy));
+            format!("{} {}: {reason}{}", row.protocol, row.subprotocol, doubt.collect::<String>())
+        }
         _ => row.subprotocol.clone(),
     };
     let lines = || row.trace.iter().flat_map(|trace| &trace.lines);
+    let doubted = || {
+        let (file, line) = row.doubt.as_ref().and_then(|doubt| doubt.file.clone().zip(doubt.line))?;
+        Some(Place { file, line: Some(line), message: Some(message.clone()), ..Place::default() })
+    };
     Finding {
         rule: format!("driver::rule-{}", row.rule),
         level: if row.verdict == "VIOLATED" { Level::Error } else { Level::Warning },
-        places: lines().last().map(|line| place(line, message.clone())).into_iter().collect(),
+        places: lines().last().map(|line| place(line, message.clone())).or_else(doubted).into_iter().collect(),
         steps: lines().map(|line| place(line, said(line))).collect(),
         message,
     }

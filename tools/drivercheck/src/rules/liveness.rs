@@ -12,12 +12,13 @@ use crate::counterexample::trace::{name, trace};
 use crate::expr::Expr;
 use crate::hash::HashSet;
 use crate::program::{Message, Op, Program, Step};
-use crate::rules::component::Component;
+use crate::rules::component::{Component, Protocols};
 use crate::rules::fair_cycle::{self, Lasso};
 use crate::rules::grant::{grant_guard, grant_own, grant_promise, track};
 use crate::rules::promise::{broken_promise, grant_unfair};
 use crate::rules::safety::{Context, Outcome, Verdict, LIMIT, ROUNDS};
 use crate::solver::{Solver, SolverError};
+use protocol::automaton::State;
 
 #[derive(Debug, Clone)]
 pub enum Demand {
@@ -65,6 +66,7 @@ fn refine(
         refinements,
         states,
         granted: space.components[own..].iter().map(|one| (one.protocol, one.part)).collect(),
+        end: space.end.clone(),
     };
     loop {
         if refinements > ROUNDS || context.is_late(solver) {
@@ -148,6 +150,9 @@ fn judge(
     let (stem, cycle) = (run(0).len(), run(1).len() - run(0).len());
     const MOST: usize = 6;
     let long = run(MOST);
+    let turn = &long[stem..stem + cycle];
+    let waits = turn.iter().find(|step| matches!(step.op, Op::Await(_)));
+    space.end = waits.or(turn.first()).map(|step| (*step).clone());
     if track(space, &long) {
         return Ok(Judgement::Refined);
     }
@@ -286,10 +291,29 @@ fn violated(context: &Context, demand: &Demand, run: &Run) -> Verdict {
             name(protocols, *message)
         ),
         Demand::Leave(protocol, mark) => format!(
-            "rule 4: `{}` stays in timed state {} for ever: the answer that leaves it is not sent",
+            "rule 4: `{}` stays in timed state {} for ever: the answer that leaves it{} is not sent",
             protocols.all[*protocol].protocol.name,
-            protocols.automaton(*protocol).timed[*mark]
+            protocols.automaton(*protocol).timed[*mark],
+            answers(protocols, *protocol, *mark)
         ),
     };
     Verdict::of(trace(context.base, protocols, run, finding), run.is_doubtful)
+}
+
+/// The messages that a timed state is left by when they are sent, as ` (`done` or `failed`)`; nothing if there are none.
+fn answers(protocols: &Protocols, protocol: usize, mark: usize) -> String {
+    let automaton = protocols.automaton(protocol);
+    let is_timed = |state: &State| state.timed.contains(&mark);
+    let leaves = |letter: usize| {
+        let next = |state: &State| state.next[letter].map(|next| &automaton.states[next]);
+        automaton.states.iter().filter(|state| is_timed(state)).filter_map(next).any(|next| !is_timed(next))
+    };
+    let messages = protocols.all[protocol].protocol.messages.iter().enumerate();
+    let sent = messages.filter(|(letter, message)| !message.incoming && leaves(*letter));
+    let names: Vec<String> = sent.map(|(_, message)| format!("`{}`", message.name)).collect();
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", names.join(" or "))
+    }
 }

@@ -1,6 +1,7 @@
 //! The rules: which checks a driver needs, and how safety and liveness are decided beside the protocols' automata.
 
 pub mod component;
+pub mod doubt;
 pub mod fair_cycle;
 pub mod grant;
 pub mod liveness;

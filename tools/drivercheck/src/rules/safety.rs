@@ -83,6 +83,8 @@ pub struct Outcome {
     pub states: usize,
     /// Subprotocols that were taken for granted.
     pub granted: Vec<(usize, usize)>,
+    /// Where the path ends that was looked at last.
+    pub end: Option<Step>,
 }
 
 #[derive(Clone, Copy)]
@@ -180,6 +182,7 @@ pub fn check(
             .iter()
             .map(|one| (one.protocol, one.part))
             .collect(),
+        end: space.end.clone(),
     };
     loop {
         if refinements > ROUNDS || context.is_late(solver) {
@@ -197,6 +200,7 @@ pub fn check(
         };
         // Up to and including the step that is wrong.
         let steps = feasibility::steps(program, &edges, last + 1);
+        space.end = steps.last().map(|step| (*step).clone());
         refinements += 1;
         if grant_own(context, &mut space, &steps) {
             continue;

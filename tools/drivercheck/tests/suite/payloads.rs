@@ -1,8 +1,9 @@
 //! Rule 7: what a message carries has the message's type, and every field is within its range.
 
 use crate::common::{check_text, driver_of, root, scratch};
-use drivercheck::check::{run, Options};
+use drivercheck::check::{run, Options, Row};
 use drivercheck::counterexample::monitor::replays;
+use drivercheck::report::sarif::sarif;
 
 /// Name, declarations, what answers, and what the finding says: nothing where the driver is right, `?` where the checker
 /// does not know.
@@ -148,6 +149,28 @@ fn checks_payloads() {
             _ => panic!("{name}: {} messages are not proved", bad.len()),
         }
     }
+}
+
+/// Without a verdict: where, which field, and what may help, for people and for editors.
+#[test]
+fn a_doubt_names_place_field_and_remedy() {
+    let (_, declarations, body, _) = DRIVERS.iter().find(|(_, _, _, finding)| *finding == "?").unwrap();
+    let text = text(declarations, body);
+    let report = check_text("doubt", &text, &Options { rules: vec![7], threads: 1, ..Options::default() }).unwrap();
+    let row = report.rows.iter().find(|row| row.verdict == "UNKNOWN").unwrap();
+    let doubt = row.doubt.as_ref().unwrap();
+    let emit = 1 + text.lines().position(|line| line.contains("EMIT(GAUGE_TOLD")).unwrap();
+    assert!(doubt.file.as_ref().unwrap().ends_with("doubt.c"), "{doubt}");
+    assert_eq!((doubt.line, doubt.field.as_deref()), (Some(emit), Some("parts")));
+    assert_eq!(doubt.question, "whether `parts` of `gauge told` is always 0 to 9");
+    assert!(doubt.remedy.contains("an array of at most 16 elements"), "{}", doubt.remedy);
+    // Also where there is no run.
+    for row in [row.clone(), Row { trace: None, ..row.clone() }] {
+        let findings = sarif(&[row])["runs"][0]["results"].to_string();
+        assert!(findings.contains("what may help: test what decides"), "{findings}");
+        assert!(findings.contains(&format!("\"startLine\":{emit}")), "{findings}");
+    }
+    assert!(report.rows.iter().all(|row| row.doubt.is_some() == (row.verdict == "UNKNOWN")));
 }
 
 /// A payload of another type, none, or one too many: refused, whatever the run.

@@ -30,6 +30,24 @@ fn broken(name: &str, options: &Options) -> BTreeSet<u8> {
     rules
 }
 
+/// Not the messages by which it goes on in the state.
+#[test]
+fn names_the_answers_that_are_not_sent() {
+    let (_, report) = check("rule4", &Options { rules: vec![4], threads: 1, ..Options::default() });
+    let finding = &report.rows.iter().find_map(|row| row.trace.as_ref()).unwrap().finding;
+    let says =
+        "rule 4: `door` stays in timed state Answering for ever: the answer that leaves it (`answer`) is not sent";
+    assert_eq!(finding, says);
+    let body = "while ((register_read32(4) & 1u) != 0u) {\n}\nEMIT(GAUGE_PLAIN);";
+    let text = format!(
+        "#include \"ashlar/driver.h\"\n#include \"gauge_protocol.h\"\nvoid driver(void)\n{{\nfor (;;) {{\n\
+         AWAIT(GAUGE_ASK, GAUGE_SET);\n{body}\n}}\n}}\n"
+    );
+    let report = check_text("several", &text, &Options { rules: vec![4], threads: 1, ..Options::default() }).unwrap();
+    let finding = &report.rows[0].trace.as_ref().unwrap().finding;
+    assert!(finding.ends_with("the answer that leaves it (`told` or `refused` or `plain`) is not sent"), "{finding}");
+}
+
 #[test]
 fn names_the_rule_that_is_broken() {
     let all: [(&str, &[u8]); 15] = [
