@@ -1,6 +1,7 @@
 //! x86-64: `iced-x86` decodes, SLEIGH gives the semantics, and the two must agree.
 
 mod decode;
+mod lanes;
 mod mend;
 mod scan;
 mod system;
@@ -71,7 +72,8 @@ pub(crate) fn lift(
     }
     let fault = |reason| Problem::Semantics { mnemonic: format!("{:?}", decoded.mnemonic()).to_lowercase(), reason };
     let raw = scan::until_loop(decoded.mnemonic(), &raw);
-    if let Err(reason) = converter.convert(raw) {
+    let by_lanes = lanes::lift(&decoded, &instruction.accesses, registers, &mut converter.emitter);
+    if let Err(reason) = if by_lanes { Ok(()) } else { converter.convert(raw) } {
         if !decode::is_vector_computation(&decoded, info) {
             return Err(fault(reason));
         }

@@ -13,21 +13,9 @@ use crate::execution::{Campaign, Place};
 /// As a processor starts: numbers are rounded to nearest, and no exception is raised.
 const MXCSR: u128 = 0x1f80;
 
-/// Of which SLEIGH has no semantics, so that their result is any value.
-const OPEN: [&str; 12] = [
-    "cvttps2dq",
-    "divpd",
-    "divps",
-    "maxpd",
-    "maxps",
-    "minpd",
-    "minps",
-    "pshufhw",
-    "pshuflw",
-    "psraw",
-    "sqrtpd",
-    "sqrtps",
-];
+/// Of which the result is often any value: where one of the parts is a root of a negative number, or an integer out of range.
+/// Of `psadbw` there are no semantics.
+const OPEN: [&str; 4] = ["cvttps2dq", "psadbw", "sqrtpd", "sqrtps"];
 
 /// One instruction each, on xmm0 to xmm3, general registers but rsp, rsi and rdi, and 64 bytes at rsi, of which those from
 /// rsi+8 on stand at multiples of 16.
@@ -88,6 +76,27 @@ fn forms() -> Vec<String> {
         "psubq",
         "pmullw",
         "pmuludq",
+        "pmulhw",
+        "pmulhuw",
+        "pmaddwd",
+        "paddsb",
+        "paddsw",
+        "paddusb",
+        "paddusw",
+        "psubsb",
+        "psubsw",
+        "psubusb",
+        "psubusw",
+        "pminsw",
+        "pmaxsw",
+        "pminub",
+        "pmaxub",
+        "pavgb",
+        "pavgw",
+        "packsswb",
+        "packssdw",
+        "packuswb",
+        "psadbw",
         "pshufd $0x1b,",
         "pshuflw $0x93,",
         "pshufhw $0x39,",
@@ -127,6 +136,9 @@ fn forms() -> Vec<String> {
         "psllq $9, %xmm0",
         "psrlq $32, %xmm2",
         "psraw $3, %xmm0",
+        "psraw $200, %xmm1",
+        "psrlw $3, %xmm0",
+        "psllw $15, %xmm0",
         "pextrw $2, %xmm0, %ecx",
         "pinsrw $3, %eax, %xmm0",
         "pmovmskb %xmm0, %ebx",
