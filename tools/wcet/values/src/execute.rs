@@ -282,7 +282,7 @@ impl<'a> Engine<'a> {
 
     /// Takes an edge to be taken. False if it cannot be.
     fn follow(&mut self, edge: EdgeId, last: &Instruction, state: &mut State) -> bool {
-        if self.options.run.as_ref().is_some_and(|run| !run.taken[edge]) {
+        if self.options.run.as_ref().is_some_and(|run| !run.takes(edge)) {
             return false;
         }
         let one = self.expanded.edges[edge];

@@ -226,9 +226,9 @@ pub fn analyse(program: &Program, expanded: &Expanded<'_>, options: &Options) ->
     }
 }
 
-/// What the one run of a region did is all that any does.
-fn of_one_run(expanded: &Expanded<'_>, options: &Options, run: &OneRun) -> Values {
-    let reached = |node| node == expanded.entry || expanded.predecessors(node).iter().any(|edge| run.taken[*edge]);
+/// What the one run of a region did is all that any does. Of registers nothing is said.
+pub fn of_one_run(expanded: &Expanded<'_>, options: &Options, run: &OneRun) -> Values {
+    let reached = |node| node == expanded.entry || expanded.predecessors(node).iter().any(|edge| run.takes(*edge));
     let parent = |number: usize| expanded.loops[number].parent;
     let runs = run.most.iter().zip(&run.totals).enumerate().map(|(number, (most, total))| Run {
         most: Some(*most),
@@ -243,7 +243,7 @@ fn of_one_run(expanded: &Expanded<'_>, options: &Options, run: &OneRun) -> Value
             .map(|node| accesses(node).map(|one| one.aligned && one.seen.is_known()).collect())
             .collect(),
         registers: vec![Vec::new(); expanded.nodes.len()],
-        dead: (0..expanded.edges.len()).filter(|edge| !run.taken[*edge]).collect(),
+        dead: (0..expanded.edges.len()).filter(|edge| !run.takes(*edge)).collect(),
         reached: expanded.order().map(reached).collect(),
         runs: runs.collect(),
         names: expanded.order().map(|node| vec![None; run.accesses[node].len()]).collect(),

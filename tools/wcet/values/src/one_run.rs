@@ -21,7 +21,7 @@ use wcet_binary::lift::il::{
 };
 use wcet_binary::lift::{Lifter, Registers};
 use wcet_binary::load::Program;
-use wcet_flow::context::{EdgeId, EdgeKind, Expanded, LoopId, NodeId};
+use wcet_flow::context::{EdgeId, EdgeKind, Expanded, LoopId, Merged, NodeId};
 use wcet_flow::Block;
 
 use crate::dead_operations::{prepare, Prepared, Step};
@@ -33,8 +33,8 @@ use crate::Options;
 /// What the one run does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OneRun {
-    /// For each edge, whether it is taken.
-    pub taken: Vec<bool>,
+    /// For each edge, how often it is taken.
+    pub times: Vec<u64>,
     /// For each loop, the most executions of its header for one entry of it; 0: never entered.
     pub most: Vec<u64>,
     /// The same for one entry of the loop around it.
@@ -43,6 +43,30 @@ pub struct OneRun {
     pub assumptions: Vec<&'static str>,
     /// Where accesses go, for each node: those of its instructions, one after the other.
     pub(crate) accesses: Vec<Vec<Accessed>>,
+}
+
+impl OneRun {
+    pub fn takes(&self, edge: EdgeId) -> bool {
+        self.times[edge] > 0
+    }
+
+    /// The same run in a graph with one copy of each function. Nothing is said there of loops.
+    pub fn merged(&self, merged: &Merged<'_>) -> OneRun {
+        let mut run = OneRun {
+            times: vec![0; merged.graph.edges.len()],
+            most: Vec::new(),
+            totals: Vec::new(),
+            assumptions: self.assumptions.clone(),
+            accesses: one_run_accesses::none(&merged.graph),
+        };
+        for (edge, times) in merged.edges.iter().zip(&self.times) {
+            run.times[*edge] += times;
+        }
+        for (node, accesses) in merged.nodes.iter().zip(&self.accesses) {
+            run.accesses[*node].iter_mut().zip(accesses).for_each(|(all, one)| all.or(*one));
+        }
+        run
+    }
 }
 
 /// Why the run was left: what is not known, and at which instruction.
@@ -364,7 +388,7 @@ impl Machine<'_> {
 
 /// Counts of loops.
 struct Counted {
-    taken: Vec<bool>,
+    times: Vec<u64>,
     most: Vec<u64>,
     totals: Vec<u64>,
     /// For each edge the loops to whose headers it leads, and whether as a back edge.
@@ -391,15 +415,15 @@ impl Counted {
                 (running[number], total[number], most[number], totals[number]) = (1, 1, 1, 1);
             }
         }
-        Counted { taken: vec![false; expanded.edges.len()], most, totals, heads, inside, running, total }
+        Counted { times: vec![0; expanded.edges.len()], most, totals, heads, inside, running, total }
     }
 
     fn run(self, accesses: Vec<Vec<Accessed>>, assumptions: Vec<&'static str>) -> OneRun {
-        OneRun { taken: self.taken, most: self.most, totals: self.totals, assumptions, accesses }
+        OneRun { times: self.times, most: self.most, totals: self.totals, assumptions, accesses }
     }
 
     fn along(&mut self, edge: EdgeId) {
-        self.taken[edge] = true;
+        self.times[edge] += 1;
         for &(number, back) in self.heads.get(&edge).map_or(&[][..], Vec::as_slice) {
             self.running[number] = if back { self.running[number] + 1 } else { 1 };
             self.total[number] += 1;

@@ -21,6 +21,12 @@ pub(crate) fn none(expanded: &Expanded<'_>) -> Vec<Vec<Accessed>> {
 }
 
 impl Accessed {
+    /// In another copy of the code as well.
+    pub fn or(&mut self, other: Accessed) {
+        self.seen = self.seen.or(other.seen);
+        self.aligned &= other.aligned;
+    }
+
     /// It is executed, or perhaps not. `address` gives the address of its form, where that is known.
     pub fn add(&mut self, access: &Access, address: impl FnOnce(&AddressForm) -> Option<(Space, u64)>) {
         if self.seen == Seen::Anywhere {

@@ -12,7 +12,8 @@
 //!   number. So `0..nodes.len()` is a topological order without back edges.
 //! * A loop bound is the largest number of times that the header executes for each entry of the loop; back edges are
 //!   taken one time less at most.
-//! * [`Expanded::part`] keeps certain edges alone: the graph of a path that was taken.
+//! * [`Expanded::part`] keeps certain edges alone: the graph of a path that was taken. [`Expanded::merged`] has all copies of a
+//!   function as one: of what is known of each walk, such as how often edges are taken, costs may be summed there.
 //! * Recursion is unrolled as deep as stated, or by the calls alone that [`Options`] lists. [`Expanded::cuts`] lists the calls
 //!   that go deeper, and the others: what is stated is right exactly if none of them is executed.
 //!
@@ -26,9 +27,11 @@ mod error;
 mod expand;
 mod expanded;
 mod loops;
+mod merged;
 mod part;
 mod start;
 
 pub use error::{Error, Problem};
 pub use expand::{expand, expand_inside, Options};
 pub use expanded::{Context, ContextId, Edge, EdgeId, EdgeKind, Expanded, Loop, LoopId, Node, NodeId};
+pub use merged::Merged;

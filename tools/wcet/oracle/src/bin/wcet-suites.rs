@@ -124,7 +124,6 @@ fn verdict(suite: &Suite, row: &Row) -> (&'static str, bool) {
         Answer::None => ("none", false),
         _ if row.seconds > suite.limit as f64 => ("late", false),
         Answer::Bounded => ("bounded", true),
-        Answer::Loops => ("loops", true),
         Answer::Open => ("open", true),
         Answer::Refused => ("refused", true),
     }

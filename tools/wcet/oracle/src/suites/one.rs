@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use wcet_binary::load::Lines;
-use wcet_paths::analysis::{analyse_and_show, load_machine, loops_and_show, Claims, Code, Request, Stated};
+use wcet_paths::analysis::{analyse_and_show, load_machine, Request, Stated};
 use wcet_report::{Report, Verdict};
 
 use super::{Error, Program, Suite};
@@ -20,8 +20,6 @@ use crate::measure::subject::{describe, MeasuredLoop, COPIES, ENTRY};
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
     Bounded,
-    /// All loops have a bound, and the program has more calling contexts than costs are computed for.
-    Loops,
     /// Some loops have no bound.
     Open,
     Refused,
@@ -118,7 +116,7 @@ pub fn row(suite: &Suite, program: &Program, target: Target, into: &Path) -> Res
     };
     let mut seen = None;
     let (started, mut running) = (processor_seconds(), 0.0);
-    let mut look = |claims: Claims<'_, '_>| {
+    let report = analyse_and_show(&request, &mut |_, _, _| {}, &mut |claims| {
         let began = processor_seconds();
         seen = Some(contradicted(&file, &claims, suite.instructions).map(|(broken, counts)| {
             let loops = 0..claims.expanded.loops.len();
@@ -127,24 +125,16 @@ pub fn row(suite: &Suite, program: &Program, target: Target, into: &Path) -> Res
             Run { broken, loops, instructions: counts.cases.iter().sum(), complete: counts.complete }
         }));
         running += processor_seconds() - began;
-    };
-    let mut report = analyse_and_show(&request, &mut |_, _, _| {}, &mut look);
-    let mut too_large = Vec::new();
-    // Of what has too many calling contexts for costs, the loops alone.
-    if report.errors.iter().any(|error| Code::parse(&error.code) == Some(Code::TooLarge)) {
-        too_large = errors(&report);
-        report = loops_and_show(&request, &mut look);
-    }
+    });
     let seconds = processor_seconds() - started - running;
     let run = seen.transpose().map_err(Error::Program)?.unwrap_or_default();
     Ok(Row {
         answer: match report.verdict {
             Verdict::Unbounded => Answer::Open,
             Verdict::Refused => Answer::Refused,
-            _ if !too_large.is_empty() => Answer::Loops,
             _ => Answer::Bounded,
         },
-        errors: too_large.into_iter().chain(errors(&report)).collect(),
+        errors: errors(&report),
         loops: loops(&report, &run.loops),
         cycles: report.wcet_cycles,
         instructions: run.instructions,

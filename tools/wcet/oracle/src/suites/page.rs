@@ -43,8 +43,8 @@ fn totals(out: &mut String, suite: &Suite, rows: &[Row]) {
         out,
         "## Sums\n\nNo more is sought for a program {} seconds after it is begun, and an answer is wanted within {}. Refused is a program \
          of which the analysis says why it cannot bound it. Loops are those of the programs that are followed.\n\n\
-         | target | programs | answered in time | with a bound | loops alone | refused | loops | bounded | run | exact | above | below | \
-         longest, s |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+         | target | programs | answered in time | with a bound | refused | loops | bounded | run | exact | above | below | \
+         longest, s |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
         suite.timeout, suite.limit
     );
     for target in Target::ALL {
@@ -65,11 +65,10 @@ fn line(out: &mut String, suite: &Suite, name: &str, rows: &[&Row]) {
     let share = if loops.is_empty() { 100.0 } else { 100.0 * bounded as f64 / loops.len() as f64 };
     let _ = writeln!(
         out,
-        "| {name} | {} | {} | {} | {} | {} | {} | {bounded} ({share:.1} %) | {} | {} | {} | {} | {:.0} |",
+        "| {name} | {} | {} | {} | {} | {} | {bounded} ({share:.1} %) | {} | {} | {} | {} | {:.0} |",
         rows.len(),
         rows.iter().filter(|row| in_time(suite, row)).count(),
         count(Answer::Bounded),
-        count(Answer::Loops),
         count(Answer::Refused),
         loops.len(),
         pairs().count(),
@@ -87,14 +86,14 @@ fn in_time(suite: &Suite, row: &Row) -> bool {
 /// Reasons, the commonest first, each with its programs.
 fn refusals(out: &mut String, rows: &[Row]) {
     let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for row in rows.iter().filter(|row| matches!(row.answer, Answer::Refused | Answer::Loops)) {
+    for row in rows.iter().filter(|row| row.answer == Answer::Refused) {
         let reason = row.errors.first().map_or(String::new(), |error| error.replace('|', "\\|"));
         reasons.entry(reason).or_default().push(format!("{} ({})", row.program, row.target));
     }
     if reasons.is_empty() {
         return;
     }
-    out.push_str("\n## Refusals\n\nBy the first reason. Where loops alone are bounded, it is that for which costs are not computed.\n\n| reason | programs |\n|---|---|\n");
+    out.push_str("\n## Refusals\n\nBy the first reason.\n\n| reason | programs |\n|---|---|\n");
     let mut reasons: Vec<(String, Vec<String>)> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, programs)| std::cmp::Reverse(programs.len()));
     for (reason, programs) in reasons {
@@ -164,9 +163,6 @@ fn programs(out: &mut String, rows: &[Row]) {
                 None => String::new(),
                 Some(row) if row.answer == Answer::None => "no answer".to_string(),
                 Some(row) if row.answer == Answer::Refused => format!("refused, {:.0} s", row.seconds),
-                Some(row) if row.answer == Answer::Loops => {
-                    format!("loops: {} of {}, {:.0} s", row.bounded(), row.loops.len(), row.seconds)
-                }
                 Some(row) => format!("{} of {}, {:.0} s", row.bounded(), row.loops.len(), row.seconds),
             };
             let _ = write!(out, " {text} |");

@@ -8,6 +8,7 @@ mod graphs;
 mod ipet_exhaustive;
 mod ipet_programs;
 mod measured;
+mod one_walk;
 mod random;
 mod set_sample;
 mod simulated;

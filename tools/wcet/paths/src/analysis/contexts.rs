@@ -6,27 +6,45 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use wcet_binary::load::Program;
+use wcet_binary::load::{Lines, Program};
 use wcet_flow::context::{Error, Expanded, Options, Problem};
 use wcet_flow::Graph;
 
+use crate::analysis::faults;
+
 /// Most blocks where each level's values are looked at.
 const MOST: usize = 50_000;
-/// Most blocks where loops alone are asked for and the region may have one run: that needs less memory than values and costs do.
-const MOST_FOR_LOOPS: usize = 8_000_000;
+/// Most blocks where the region may have one run, which is executed in any graph, while what values stand for is not.
+const MOST_OF_ONE_RUN: usize = 8_000_000;
+
+/// What is said of a graph that is too large.
+pub(crate) fn too_large(
+    graph: &Graph,
+    entry: u64,
+    options: &Options,
+    program: &Program,
+    lines: &Lines,
+) -> Vec<wcet_report::Error> {
+    let found = wcet_flow::context::expand(graph, entry, options).err().unwrap_or_default();
+    found.iter().map(|error| faults::context(error, program, lines)).collect()
+}
+
+/// Whether a graph is too large for all but its one run.
+pub(crate) fn is_large(expanded: &Expanded<'_>) -> bool {
+    expanded.nodes.len() > Options::default().limit
+}
 
 /// The flow of the function at `entry` with all that it calls. Where that is too large, calls by which a function calls itself are
-/// followed one level after the other, as long as what is known says that they may be executed. `whole`: costs are asked for too.
+/// followed one level after the other, as long as what is known says that they may be executed.
 pub(crate) fn expand<'g>(
     program: &Program,
     graph: &'g Graph,
     entry: u64,
     options: Options,
     known: &wcet_values::Options,
-    whole: bool,
     deadline: Option<Instant>,
 ) -> Result<Expanded<'g>, Vec<Error>> {
-    let limit = if known.memory_as_loaded && !whole { MOST_FOR_LOOPS } else { options.limit };
+    let limit = if known.memory_as_loaded { MOST_OF_ONE_RUN } else { options.limit };
     let errors = match wcet_flow::context::expand(graph, entry, &Options { limit, ..options.clone() }) {
         Ok(expanded) => return Ok(expanded),
         Err(errors) => errors,

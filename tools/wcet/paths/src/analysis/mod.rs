@@ -42,4 +42,5 @@ pub use code::Code;
 pub use describe::machine as machine_of;
 pub use machine::{hash, load as load_machine, Loaded};
 pub use request::{addresses, flow_options, Request, Stated};
-pub use stages::{analyse, analyse_and_show, loops, loops_and_show, status, Claims, Progress};
+pub use solving::walk as time_of_one_run;
+pub use stages::{analyse, analyse_and_show, loops, status, Claims, Progress};

@@ -2,26 +2,33 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ipet::Bound;
+use crate::ipet::Visit;
 use wcet_binary::lift::Lifter;
 use wcet_binary::load::Lines;
-use wcet_flow::context::Expanded;
+use wcet_flow::context::{Expanded, LoopId};
 use wcet_report::{Block, Context, Instruction, Report, Step};
 
 use crate::analysis::faults::hex;
 use crate::analysis::source::Sources;
 
-/// Fills path, contexts and code.
-pub fn describe(report: &mut Report, expanded: &Expanded<'_>, bound: &Bound, lifter: &Lifter<'_>, lines: &Lines) {
+/// Fills path, contexts and code. First misses are given by the loop for whose entries they are; none for those of the whole.
+pub fn describe(
+    report: &mut Report,
+    expanded: &Expanded<'_>,
+    path: &[Visit],
+    first_misses: &BTreeMap<Option<LoopId>, u64>,
+    lifter: &Lifter<'_>,
+    lines: &Lines,
+) {
     // First misses are paid when their loop is entered, or at the start.
     let mut paid: BTreeMap<usize, u64> = BTreeMap::new();
-    for (scope, cycles) in &bound.first_misses {
+    for (scope, cycles) in first_misses {
         let node = scope.map_or(expanded.entry, |scope| expanded.loops[scope].header);
         let sum = paid.entry(node).or_default();
         *sum = sum.saturating_add(*cycles);
     }
     let mut blocks = BTreeSet::new();
-    for visit in &bound.path {
+    for visit in path {
         let instructions = expanded.instructions(visit.node);
         let Some(first) = instructions.first() else { continue };
         let first_misses = paid.remove(&visit.node).unwrap_or(0);

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::ipet::{Constraints, Fault, Prepared, Targets, Total};
+use crate::ipet::{Constraints, Fault, Prepared, Targets, Total, Walked};
 use crate::loop_bounds::LoopBound;
 use wcet_binary::load::{Lines, Program};
-use wcet_flow::context::{Expanded, LoopId, NodeId};
+use wcet_flow::context::{Expanded, LoopId, Merged, NodeId};
 use wcet_hardware::cache::Target;
 use wcet_hardware::machine::Machine;
 use wcet_report::Error;
-use wcet_values::Values;
+use wcet_values::{OneRun, Values};
 
 use crate::analysis::code::Code;
 use crate::analysis::faults::{fault, fault_at, parts, Found};
@@ -55,6 +55,25 @@ pub fn prepare<'e, 'g>(
     let targets = Known { expanded, values, devices };
     Prepared::new(program, expanded, machine, &bounds, &targets, values.dead())
         .map_err(|found| found.iter().map(|one| error(one, program, lines)).collect())
+}
+
+/// The time of the region's one run, in a graph with one copy of each function: there costs need little memory, and hold in all copies.
+pub fn walk<'g>(
+    program: &Program,
+    lines: &Lines,
+    expanded: &Expanded<'g>,
+    machine: &Machine,
+    known: &wcet_values::Options,
+    run: &OneRun,
+    devices: bool,
+) -> Found<(Merged<'g>, Walked)> {
+    let merged = expanded.merged();
+    let run = run.merged(&merged);
+    let values = wcet_values::of_one_run(&merged.graph, known, &run);
+    let targets = Known { expanded: &merged.graph, values: &values, devices };
+    let walked = crate::ipet::walked(program, &merged.graph, machine, &targets, &run.times)
+        .map_err(|found| found.iter().map(|one| error(one, program, lines)).collect::<Vec<_>>())?;
+    Ok((merged, walked))
 }
 
 /// What is known of paths before any is looked at.

@@ -51,11 +51,6 @@ pub fn loops(request: &Request, progress: Progress<'_>) -> Report {
     run(request, false, progress, &mut |_| {})
 }
 
-/// The same, and `look` is shown what they rest on.
-pub fn loops_and_show(request: &Request, look: &mut dyn FnMut(Claims<'_, '_>)) -> Report {
-    run(request, false, &mut |_, _, _| {}, look)
-}
-
 /// The exit status for a report: 0 good, 1 a finding, 2 the request could not be carried out.
 pub fn status(report: &Report) -> u8 {
     let codes = report.errors.iter().map(|error| Code::parse(&error.code).map_or(2, Code::status));
@@ -175,8 +170,7 @@ impl Stages<'_, '_> {
             ..wcet_values::Options::default()
         };
         let expand = |stages: &mut Self| {
-            let expanded =
-                contexts::expand(&program, &graph, entry, bounded_by, &known, stages.whole, stages.deadline());
+            let expanded = contexts::expand(&program, &graph, entry, bounded_by.clone(), &known, stages.deadline());
             expanded.map_err(|found| found.iter().map(|error| faults::context(error, &program, &lines)).collect())
         };
         let expanded = self.stage("calling contexts", expand, |expanded: &Expanded<'_>| {
@@ -206,6 +200,9 @@ impl Stages<'_, '_> {
                 let run = wcet_values::one_run(&program, &expanded, &known, INSTRUCTIONS * known.steps).map(Rc::new);
                 known.run = run.as_ref().ok().map(Rc::clone);
                 one_run = known.memory_as_loaded.then_some(run);
+                if contexts::is_large(&expanded) && known.run.is_none() {
+                    return Err(contexts::too_large(&graph, entry, &bounded_by, &program, &lines));
+                }
                 Ok(wcet_values::analyse(&program, &expanded, &known))
             },
             |values: &Values| format!("{} edges that are never taken", values.dead().len()),
@@ -238,7 +235,6 @@ impl Stages<'_, '_> {
             return Ok(());
         }
         let Some(machine) = request.machine.as_ref().map(|loaded| &loaded.machine).filter(|_| self.whole) else {
-            show(&constraints);
             self.report.verdict = Verdict::Bounded;
             return Ok(());
         };
@@ -246,6 +242,24 @@ impl Stages<'_, '_> {
         let devices = request.stated.devices;
         if !machine.regions.is_empty() && !devices {
             self.report.assumptions.push(assumption("program", solving::NO_DEVICES));
+        }
+        if let (true, Some(run)) = (contexts::is_large(&expanded), &known.run) {
+            if request.stated.constraints.is_some() || explained.is_some() {
+                return Err(contexts::too_large(&graph, entry, &bounded_by, &program, &lines));
+            }
+            show(&constraints);
+            let walk = |_: &mut Self| solving::walk(&program, &lines, &expanded, machine, &known, run, devices);
+            let (merged, walked) = self.stage("costs of the one run", walk, |(merged, walked)| {
+                let blocks = merged.graph.nodes.len();
+                format!("{} cycles, {blocks} blocks in one copy of each function", wcet_report::grouped(walked.cycles))
+            })?;
+            self.report.analysis.complete = true;
+            self.report.analysis.path_cycles = Some(walked.cycles);
+            self.report.wcet_cycles = Some(walked.cycles);
+            self.report.verdict = Verdict::Bounded;
+            let first_misses = BTreeMap::from([(None, walked.first_misses)]);
+            paths::describe(self.report, &merged.graph, &walked.visits, &first_misses, &lifter, &lines);
+            return Ok(());
         }
         let prepare = |_: &mut Self| solving::prepare(&program, &lines, &expanded, machine, &values, &bounds, devices);
         let prepared = self.stage("costs", prepare, |prepared: &Prepared<'_, '_>| {
@@ -284,7 +298,7 @@ impl Stages<'_, '_> {
         self.report.analysis.path_cycles = Some(found.path_cycles);
         self.report.wcet_cycles = Some(found.wcet_cycles);
         self.report.verdict = Verdict::Bounded;
-        paths::describe(self.report, &expanded, &found, &lifter, &lines);
+        paths::describe(self.report, &expanded, &found.path, &found.first_misses, &lifter, &lines);
         if let Some(address) = explained {
             let explain = explain::explain(address, &expanded, &prepared, &found, machine, &lifter, &lines);
             self.report.explanation = Some(explain);

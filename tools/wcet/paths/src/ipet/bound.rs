@@ -340,7 +340,7 @@ fn problem(
     }
 }
 
-fn machine_error(program: &Program, error: PipelineError) -> Error {
+pub(super) fn machine_error(program: &Program, error: PipelineError) -> Error {
     let address = match &error {
         PipelineError::NoClass { address, .. } => *address,
         _ => 0,

@@ -37,8 +37,8 @@ diagnostics::codes! {
          it is never written: --fixed-code."
     TooLarge "ASH-T010" "more calling contexts than can be analysed"
         "Every chain of calls is analysed apart, and there are more than the limit. The message names the function whose \
-         copies have the most blocks. Bound smaller regions, from an entry to a stop, and add them up. Loops alone are \
-         bounded in four times as many contexts where memory is as the file has it: `ashlar timing loops`."
+         copies have the most blocks. Bound smaller regions, from an entry to a stop, and add them up. Where memory is as \
+         the file has it and the region has one run, the limit is four times as high."
     NoCost "ASH-T011" "an instruction for which the machine file has no cost"
         "The machine file says nothing about instructions of this class, and no time is guessed. Add a [class.NAME] to the \
          machine file, with its source."
