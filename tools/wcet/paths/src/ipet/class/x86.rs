@@ -133,7 +133,7 @@ fn computes(mnemonic: Mnemonic) -> Option<Class> {
         Cmova | Cmovae | Cmovb | Cmovbe | Cmove | Cmovg | Cmovge | Cmovl | Cmovle | Cmovne | Cmovno | Cmovnp
         | Cmovns | Cmovo | Cmovp | Cmovs | Seta | Setae | Setb | Setbe | Sete | Setg | Setge | Setl | Setle | Setne
         | Setno | Setnp | Setns | Seto | Setp | Sets => Class::Alu,
-        // Vectors of integers: moves, logic, sums, comparisons, shifts, rearranging.
+        // Vectors of integers: moves, logic, sums (that saturate, too), comparisons, shifts, rearranging.
         Movaps | Movups | Movapd | Movupd | Movdqa | Movdqu | Movd | Movq | Movss | Movhps | Movlps | Movhpd
         | Movlpd | Movhlps | Movlhps | Andps | Andpd | Orps | Orpd | Xorps | Xorpd | Andnps | Andnpd | Pand | Pandn
         | Por | Pxor | Paddb | Paddw | Paddd | Paddq | Psubb | Psubw | Psubd | Psubq | Pcmpeqb | Pcmpeqw | Pcmpeqd
@@ -141,7 +141,9 @@ fn computes(mnemonic: Mnemonic) -> Option<Class> {
         | Psrldq | Pshufd | Pshuflw | Pshufhw | Shufps | Shufpd | Punpcklbw | Punpcklwd | Punpckldq | Punpcklqdq
         | Punpckhbw | Punpckhwd | Punpckhdq | Punpckhqdq | Packsswb | Packuswb | Packssdw | Unpcklps | Unpckhps
         | Unpcklpd | Unpckhpd | Pmovmskb | Movmskps | Movmskpd | Pminub | Pmaxub | Pminsw | Pmaxsw | Pavgb | Pavgw
-        | Psadbw | Pextrw | Pinsrw => Class::Alu,
+        | Psadbw | Pextrw | Pinsrw | Paddsb | Paddsw | Paddusb | Paddusw | Psubsb | Psubsw | Psubusb | Psubusw => {
+            Class::Alu
+        }
         Addss | Addsd | Addps | Addpd | Subss | Subsd | Subps | Subpd | Mulss | Mulsd | Mulps | Mulpd | Minss
         | Minsd | Minps | Minpd | Maxss | Maxsd | Maxps | Maxpd | Comiss | Comisd | Ucomiss | Ucomisd | Cmpss
         | Cmpps | Cmppd | Cvtsi2ss | Cvtsi2sd | Cvtss2si | Cvtsd2si | Cvttss2si | Cvttsd2si | Cvtss2sd | Cvtsd2ss
