@@ -79,12 +79,8 @@ struct Run {
 
 impl Run {
     fn new(expanded: &Expanded<'_>) -> Run {
-        let around = |node| {
-            let in_it = |found: &wcet_flow::context::Loop| found.nodes.contains(&node);
-            expanded.loops.iter().enumerate().filter(|(_, one)| in_it(one)).map(|(number, _)| number).collect()
-        };
         // An edge belongs to the iteration that it leaves, also where it leaves the loop or closes it.
-        let loops = expanded.edges.iter().map(|edge| around(edge.from)).collect();
+        let loops = expanded.edges.iter().map(|edge| expanded.around(edge.from).collect()).collect();
         Run {
             heads: heads(expanded),
             within: BTreeMap::new(),
