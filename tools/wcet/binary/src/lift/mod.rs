@@ -34,6 +34,8 @@ pub mod riscv;
 mod sleigh;
 mod x86;
 
+use std::collections::BTreeSet;
+
 use crate::load::{Architecture, Program};
 pub use error::{Error, Problem, SetupError};
 pub use il::Instruction;
@@ -63,6 +65,12 @@ impl<'p> Lifter<'p> {
     /// ([`Registers::with_vectors`]).
     pub fn with_vectors(program: &'p Program) -> Result<Lifter<'p>, SetupError> {
         Lifter::tracking(program, Registers::with_vectors(program.architecture))
+    }
+
+    /// The instructions on x86-64's vector registers of which such a lifter tells what they do, by mnemonic: those that are held against a
+    /// processor. Of others the result is any value.
+    pub fn vector_mnemonics() -> BTreeSet<String> {
+        x86::HELD.iter().map(|mnemonic| format!("{mnemonic:?}").to_lowercase()).collect()
     }
 
     fn tracking(program: &'p Program, registers: Registers) -> Result<Lifter<'p>, SetupError> {

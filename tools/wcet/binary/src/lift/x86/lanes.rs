@@ -1,5 +1,5 @@
-//! Vector instructions that do the same to each part of their operands, and of which SLEIGH has no semantics (Intel's manual,
-//! volume 2). Only for a lifter that tracks vector registers.
+//! Vector instructions that do the same to each part of their operands, and of which SLEIGH has no semantics, or wrong ones: it
+//! shifts each part by another part (Intel's manual, volume 2). Only for a lifter that tracks vector registers.
 
 use iced_x86::{Mnemonic, OpKind};
 
@@ -15,8 +15,8 @@ const WHOLE: u8 = 16;
 /// What is done to each part.
 #[derive(Clone, Copy)]
 enum Lane {
-    ShiftRightSigned,
-    ShiftLeft,
+    /// All by one number.
+    Shift(Binary),
     /// A sum or a difference, or what is next to it among the numbers of a part.
     Saturating {
         operation: Binary,
@@ -44,8 +44,14 @@ enum Lane {
 /// The operation and the bytes of a part.
 fn lane(mnemonic: Mnemonic) -> Option<(Lane, u8)> {
     Some(match mnemonic {
-        Mnemonic::Psraw => (Lane::ShiftRightSigned, 2),
-        Mnemonic::Psllw => (Lane::ShiftLeft, 2),
+        Mnemonic::Psraw => (Lane::Shift(Binary::ShiftRightSigned), 2),
+        Mnemonic::Psrad => (Lane::Shift(Binary::ShiftRightSigned), 4),
+        Mnemonic::Psrlw => (Lane::Shift(Binary::ShiftRight), 2),
+        Mnemonic::Psrld => (Lane::Shift(Binary::ShiftRight), 4),
+        Mnemonic::Psrlq => (Lane::Shift(Binary::ShiftRight), 8),
+        Mnemonic::Psllw => (Lane::Shift(Binary::ShiftLeft), 2),
+        Mnemonic::Pslld => (Lane::Shift(Binary::ShiftLeft), 4),
+        Mnemonic::Psllq => (Lane::Shift(Binary::ShiftLeft), 8),
         Mnemonic::Paddsb => (saturating(Binary::Add, Unary::SignExtend), 1),
         Mnemonic::Paddsw => (saturating(Binary::Add, Unary::SignExtend), 2),
         Mnemonic::Paddusb => (saturating(Binary::Add, Unary::ZeroExtend), 1),
@@ -114,22 +120,16 @@ pub(crate) fn lift(
             emitter.unary(extend, part, 4)
         };
         let expression = match (lane, number) {
-            (Lane::ShiftRightSigned, Some(number)) => {
-                let by = Value::constant(u64::from(number.min(15)), size);
-                Expression::Binary(Binary::ShiftRightSigned, part(emitter, to, at), by)
+            (Lane::Shift(operation), number) => {
+                let by = amount(emitter, operation, number, from, size);
+                Expression::Binary(operation, part(emitter, to, at), by)
             }
             (Lane::Shuffle { upper }, Some(number)) => {
                 let (half, word) = (at / 8, at / 2 % 4);
                 let chosen = if (half == 1) == upper { number >> (2 * word) & 3 } else { word };
                 Expression::Copy(part(emitter, from, 8 * half + 2 * chosen))
             }
-            (Lane::ShiftLeft, Some(number)) => match number {
-                0..=15 => {
-                    Expression::Binary(Binary::ShiftLeft, part(emitter, to, at), Value::constant(number.into(), size))
-                }
-                _ => Expression::Copy(Value::constant(0, size)),
-            },
-            (Lane::ShiftRightSigned | Lane::ShiftLeft | Lane::Shuffle { .. }, None) => return false,
+            (Lane::Shuffle { .. }, None) => return false,
             (Lane::Saturating { operation, extend }, _) => {
                 let (a, b) = (wide(emitter, extend, to, at), wide(emitter, extend, from, at));
                 let exact = emitter.binary(operation, a, b, 4);
@@ -185,6 +185,23 @@ pub(crate) fn lift(
     }
     emitter.set_register(target, WHOLE, Expression::Copy(whole));
     true
+}
+
+/// By how much parts are shifted: by a number, or by the lower half of an operand. What is too much shifts all out, or leaves the sign.
+fn amount(emitter: &mut Emitter<'_>, operation: Binary, number: Option<u8>, from: Value, size: u8) -> Value {
+    let most = 8 * u64::from(size) - u64::from(operation == Binary::ShiftRightSigned);
+    if let Some(number) = number {
+        return Value::constant(u64::from(number).min(most), size);
+    }
+    let asked = emitter.set(Expression::Extract { from, at: 0 }, 8);
+    let most = Value::constant(most, 8);
+    let when = emitter.binary(Binary::Less, most, asked, 1);
+    let by = emitter.set(Expression::Select { when, then: most, otherwise: asked }, 8);
+    if size == 8 {
+        by
+    } else {
+        emitter.set(Expression::Extract { from: by, at: 0 }, size)
+    }
 }
 
 fn saturating(operation: Binary, extend: Unary) -> Lane {

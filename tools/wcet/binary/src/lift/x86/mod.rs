@@ -1,6 +1,7 @@
 //! x86-64: `iced-x86` decodes, SLEIGH gives the semantics, and the two must agree.
 
 mod decode;
+mod held;
 mod lanes;
 mod mend;
 mod scan;
@@ -15,6 +16,7 @@ use crate::lift::il::{Encoding, Expression, Flow, Instruction, Kind, Op, Target}
 use crate::lift::register::Registers;
 use crate::lift::sleigh::Semantics;
 
+pub(crate) use held::HELD;
 pub use vector::Vectors;
 pub(crate) use vector::{storing_zero, uses_vectors, vectors};
 
@@ -73,7 +75,12 @@ pub(crate) fn lift(
     let fault = |reason| Problem::Semantics { mnemonic: format!("{:?}", decoded.mnemonic()).to_lowercase(), reason };
     let raw = scan::until_loop(decoded.mnemonic(), &raw);
     let by_lanes = lanes::lift(&decoded, &instruction.accesses, registers, &mut converter.emitter);
-    if let Err(reason) = if by_lanes { Ok(()) } else { converter.convert(raw) } {
+    let converted = match by_lanes {
+        true => Ok(()),
+        false if held::is_open(&decoded, registers) => Err("were not held against a processor".to_string()),
+        false => converter.convert(raw),
+    };
+    if let Err(reason) = converted {
         if !decode::is_vector_computation(&decoded, info) {
             return Err(fault(reason));
         }

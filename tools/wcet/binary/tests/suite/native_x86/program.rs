@@ -136,7 +136,7 @@ static unsigned long number(void) {{ unsigned long r = next(); switch (next() % 
 static const double odd[] = {{ 0., -0., 1., -1.5, .5, 1e-320, 4e-324, 1e308, -1e300, __builtin_inf(), -__builtin_inf(), 2147483647.,
     -2147483648., 9.2233720368547748e18, 1e-40, 3.4e38 }};
 static unsigned long half(void) {{ double d = odd[next() % 16]; float f[2] = {{ odd[next() % 16], odd[next() % 16] }}; unsigned long r = next();
-    switch (next() % 6) {{ case 0: memcpy(&r, &d, 8); return r; case 1: memcpy(&r, f, 8); return r;
+    switch (next() % 7) {{ case 0: memcpy(&r, &d, 8); return r; case 4: return r % 70; /* By how much is shifted. */ case 1: memcpy(&r, f, 8); return r;
     case 2: d = (long)r >> r % 60; memcpy(&r, &d, 8); return r; case 3: f[0] = (int)r >> r % 30; f[1] = r >> 40; memcpy(&r, f, 8); return r;
     default: return r; }} }}
 static unsigned long flags(void) {{ return (next() & 0x8d5) | 0x202; }}
