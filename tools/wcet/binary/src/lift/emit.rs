@@ -43,6 +43,15 @@ impl<'s> Emitter<'s> {
         self.set(Expression::Binary(operation, a, b), size)
     }
 
+    /// The number between two that is next to a value; all of 4 bytes, with signs.
+    pub fn nearest(&mut self, value: Value, low: i64, high: i64) -> Expression {
+        let number = |number: i64| Value::constant(u64::from(number as u32), 4);
+        let below = self.binary(Binary::LessSigned, value, number(low), 1);
+        let above = self.binary(Binary::LessSigned, number(high), value, 1);
+        let otherwise = self.set(Expression::Select { when: above, then: number(high), otherwise: value }, 4);
+        Expression::Select { when: below, then: number(low), otherwise }
+    }
+
     pub fn unknown(&mut self, size: u8) -> Value {
         self.set(Expression::Unknown, size)
     }

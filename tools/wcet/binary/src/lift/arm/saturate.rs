@@ -25,11 +25,7 @@ pub(super) fn within(emitter: &mut Emitter<'_>, from: Value, shift: Shift, (low,
         0 => from,
         _ => emitter.binary(operation, from, Value::constant(amount.into(), 4), 4),
     };
-    let number = |number: i64| Value::constant(u64::from(number as u32), 4);
-    let below = emitter.binary(Binary::LessSigned, value, number(low), 1);
-    let above = emitter.binary(Binary::LessSigned, number(high), value, 1);
-    let otherwise = emitter.set(Expression::Select { when: above, then: number(high), otherwise: value }, 4);
-    Expression::Select { when: below, then: number(low), otherwise }
+    emitter.nearest(value, low, high)
 }
 
 /// An ARM instruction for which [`super::decode::saturates`] holds. Of the forms for half words the result is any value.

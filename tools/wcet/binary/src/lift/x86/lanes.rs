@@ -215,11 +215,8 @@ fn nearest(emitter: &mut Emitter<'_>, exact: Value, extend: Unary, size: u8) -> 
         Unary::SignExtend => (-1i64 << (bits - 1), (1i64 << (bits - 1)) - 1),
         _ => (0, (1i64 << bits) - 1),
     };
-    let number = |number: i64| Value::constant(u64::from(number as u32), 4);
-    let below = emitter.binary(Binary::LessSigned, exact, number(low), 1);
-    let above = emitter.binary(Binary::LessSigned, number(high), exact, 1);
-    let upper = emitter.set(Expression::Select { when: above, then: number(high), otherwise: exact }, 4);
-    emitter.set(Expression::Select { when: below, then: number(low), otherwise: upper }, 4)
+    let nearest = emitter.nearest(exact, low, high);
+    emitter.set(nearest, 4)
 }
 
 fn address(form: &AddressForm, registers: Registers, emitter: &mut Emitter<'_>) -> Option<Value> {
