@@ -156,14 +156,11 @@ impl Known {
         let (number, bits) = self.bits();
         match at {
             0 if from == size => self,
-            0 if size < from && matches!(self, Known::Stack(_) | Known::Minus(_)) => self,
             0 if size < from => match self {
-                Known::Lower { minus, offset, bytes } if size <= bytes => match minus {
-                    true => Known::Minus(offset),
-                    false => Known::Stack(offset),
-                },
-                Known::Lower { .. } => self,
-                _ => Known::some(self.bits().0, self.bits().1, size),
+                Known::Bits { .. } => Known::some(number, bits, size),
+                Known::Lower { minus: true, offset, bytes } if size <= bytes => Known::Minus(offset),
+                Known::Lower { minus: false, offset, bytes } if size <= bytes => Known::Stack(offset),
+                Known::Stack(_) | Known::Minus(_) | Known::Lower { .. } => self,
             },
             _ if at >= 16 => Known::NOTHING,
             _ => Known::some(number >> (8 * u32::from(at)), bits >> (8 * u32::from(at)), size),

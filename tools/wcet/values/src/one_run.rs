@@ -128,6 +128,7 @@ const ROUNDED: u128 = 0xffc0;
 const AS_RESET: &str =
     "at the entry MXCSR holds what a reset leaves there: floating-point numbers are rounded to nearest";
 
+/// What a test of a pointer into the stack rests on: where the stack is, is not known.
 const NOT_NULL: &str = "the stack does not hold the address 0, with which one of its addresses is compared";
 
 /// For each node what is executed. Where vector registers are computed on, instructions are lifted anew, and all operations stay.
