@@ -40,9 +40,7 @@ void domain_start(void)
 void domain_cut(struct mail_port *port)
 {
     link_cut(&port->link);
-    domain_known = DOMAIN_NONE_KNOWN;
-    port->sendable = 0;
-    pending_forget(port->number);
+    domain_lose(port);
 }
 
 /* Looks at one ring: 1 if its next message is one of the set. Keeps what comes before it. */
@@ -279,11 +277,17 @@ static SELDOM uint32_t take_pending(const struct mail_set *set, uint64_t deadlin
     struct mail *mail = (struct mail *)domain_current;
     uint32_t mailbox = pending_take(set, mail);
 
-    if (mailbox == DOMAIN_TIMEOUT || !domain_ports[mailbox >> 8].is_driver) {
+    if (mailbox == DOMAIN_TIMEOUT) {
         return mailbox;
     }
     struct mail_port *port = &domain_ports[mailbox >> 8];
     uint32_t message = mailbox & 0xffu;
+    if (!port->is_driver) {
+        if (message == MAIL_LINK_LOST) {
+            domain_advance_link(port);
+        }
+        return mailbox;
+    }
     enum monitor_verdict verdict =
         port->protocol->check[message](&port->monitor, mail->cookie, mail->payload, MAIL_PAYLOAD);
     return verdict == MONITOR_OK ? mailbox : port->refused(set, deadline, port, message, verdict);
@@ -302,6 +306,11 @@ static OFTEN uint32_t take(const struct mail_set *set, uint64_t deadline)
     if (port != 0) {
         note_known(port);
         return port->take[message](set, deadline, port, (struct mail *)domain_current, message);
+    }
+    /* A ring that had what cannot be has cut its link. */
+    mailbox = domain.waiting != 0 ? take_pending(set, deadline) : DOMAIN_TIMEOUT;
+    if (mailbox != DOMAIN_TIMEOUT) {
+        return mailbox;
     }
     return domain.events != 0 ? take_event(set) : DOMAIN_TIMEOUT;
 }

@@ -76,8 +76,12 @@ uint32_t pending_take(const struct mail_set *set, struct mail *mail); /* its mai
 int pending_keep(struct mail_port *port, uint32_t message);
 void pending_forget(uint32_t port);
 
-/* Continues setting up links; notes links that came up or went down. */
+/* Continues setting up a link; notes one that came up or went down. Not before a client's program has taken the loss of the one before:
+ * until then it has none. */
 void domain_advance_link(struct mail_port *port);
+
+/* A link is no more: forgets what was not taken from it. A client's program that has taken MAIL_LINK_UP gets MAIL_LINK_LOST. */
+void domain_lose(struct mail_port *port);
 
 /* Signals the drivers that have not taken the first page of their client's link yet. */
 void domain_knock(uint64_t now);

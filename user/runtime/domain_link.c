@@ -25,38 +25,51 @@ static void forget_knock(void)
     domain.knock_at = DEADLINE_NEVER;
 }
 
-/* A message says that the link of a client's port came up or was lost; a later one replaces one that is still pending. */
-static void tell_link(const struct mail_port *port, uint32_t is_up)
+static uint32_t is_untaken(const struct mail_port *port, uint32_t news)
 {
-    domain_retract(&link_news[port->number]);
-    domain_append(&link_news[port->number], AT(port->number, is_up ? MAIL_LINK_UP : MAIL_LINK_LOST), 0);
+    return !port->is_driver && (port->waiting >> news & 1) != 0;
+}
+
+static void tell_link(const struct mail_port *port, uint32_t news)
+{
+    if (!port->is_driver) {
+        domain_append(&link_news[port->number], AT(port->number, news), 0);
+    }
+}
+
+void domain_lose(struct mail_port *port)
+{
+    uint32_t never_knew = is_untaken(port, MAIL_LINK_UP);
+
+    domain_known = DOMAIN_NONE_KNOWN;
+    port->sendable = 0;
+    pending_forget(port->number);
+    if (!never_knew) {
+        tell_link(port, MAIL_LINK_LOST);
+    }
 }
 
 void domain_refuse(uint32_t number)
 {
-    domain_cut(&domain_ports[number]);
-    tell_link(&domain_ports[number], 0);
+    /* Of a driver that is gone, nothing is left to be refused. */
+    if (domain_ports[number].link.state == LINK_UP) {
+        domain_cut(&domain_ports[number]);
+    }
 }
 
-/* Continues setting up a link; notes one that came up or went down. */
 void domain_advance_link(struct mail_port *port)
 {
-    if (!link_advance(&port->link)) {
+    if (is_untaken(port, MAIL_LINK_LOST) || !link_advance(&port->link)) {
         return;
     }
-    uint32_t is_up = port->link.state == LINK_UP;
-    domain_known = DOMAIN_NONE_KNOWN;
-    port->sendable = is_up && !port->is_held ? port->outgoing : 0;
-    if (!is_up) {
-        pending_forget(port->number);
-    }
-    if (!port->is_driver) {
-        tell_link(port, is_up);
-    }
-    if (is_up) {
+    if (port->link.state == LINK_UP) {
+        domain_known = DOMAIN_NONE_KNOWN;
+        port->sendable = port->is_held ? 0 : port->outgoing;
+        tell_link(port, MAIL_LINK_UP);
         forget_knock();
         dma_link_up(port->number);
     } else {
+        domain_lose(port);
         dma_link_down(port->number);
     }
 }

@@ -20,8 +20,9 @@
  * that has ended or of a console with input. */
 #define DOMAIN_EVENTS 0u
 
-/* A client learns so that the driver was started anew, which has forgotten all, and that a link is there (again). The newer of the two
- * takes the place of the other where that was not taken. */
+/* A client learns so that the driver was started anew, which has forgotten all, and that a link is there (again). They come in turn:
+ * the link is not made again before the client has taken its loss, so it never speaks to a driver of which it does not know. A link
+ * that is lost before the client has taken that it was there was none. */
 #define MAIL_LINK_LOST 62u
 #define MAIL_LINK_UP 63u
 
@@ -127,7 +128,7 @@ void domain_hold(uint32_t port);
 void domain_release(uint32_t port);
 
 /* A client: the driver has sent what its protocol does not have. It is cut off, and the program gets MAIL_LINK_LOST; the link comes
- * up again with the driver's successor. */
+ * up again with the driver's successor. A driver that is gone already is not. */
 void domain_refuse(uint32_t port);
 
 /* The program ends: the peers are signalled. In a debug image every protocol that it serves must be in a final state. */
