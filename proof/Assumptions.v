@@ -21,8 +21,10 @@ Definition theorems := (
   @NonVacuous.workers_run_forever_on_shared_memory,
   @NonVacuous.workers_call_functions,
   @NonVacuous.scheduler_premises_met,
+  @NonVacuous.start_up_premises_met,
   @Scheduler.scheduler_never_wrong,
   @Scheduler.highest_priority_runs,
   @Scheduler.scheduler_calls_return,
-  @Scheduler.no_lost_wake_up).
+  @Scheduler.no_lost_wake_up,
+  @Scheduler.start_up_promises).
 Print Assumptions theorems.

@@ -7,7 +7,7 @@
     containers, allocates, shares and frees frames, and uses its ready queues forever. At last the same for [Scheduler]. *)
 From Ashlar Require Import Main witness.Memory witness.Client witness.Run calculus.linking.LinkInfinite layers.spinlock.RoundRobin.
 From Ashlar Require Import layers.spinlock.Proof machine.KernelChain machine.SharedForever.
-From Ashlar Require witness.SchedulerRuns.
+From Ashlar Require witness.SchedulerRuns witness.StartUpCells.
 
 Section forever.
   (** What [Main] assumes. *)
@@ -238,3 +238,7 @@ Proof. vm_compute. reflexivity. Qed.
     and a clock made of it. The idle threads begin, on CPUs as start-up should leave them. *)
 Theorem scheduler_premises_met : never_wrong 144 SchedulerRuns.workers_layer SchedulerRuns.workers_agent SchedulerRuns.threads_at_start.
 Proof. exact SchedulerRuns.workers_never_wrong. Qed.
+
+(** So can what [Scheduler.start_up_promises] assumes of memory: the cells of queues, threads and the scheduler, all of which contain 7. *)
+Theorem start_up_premises_met : exists dq dt ds dm : mem, StartUpCode.start_cells dq dt ds dm /\ dq ##ₘ dt ∪ (ds ∪ dm) /\ dt ##ₘ ds ∪ dm /\ ds ##ₘ dm.
+Proof. do 4 eexists. exact StartUpCells.start_cells_there. Qed.

@@ -4,7 +4,7 @@
     the timer's interrupt and the beginnings of periods that it returns, yield, let the scheduler decide who runs, and block, in any order
     that their client likes. What is not in them: threads that end, that are woken from other CPUs, or whose time is lent; and the locks and
     memory that [Main] is about. *)
-From Ashlar Require Export layers.sched.threads.ClientThreads layers.sched.cpu.PromiseRelease.
+From Ashlar Require Export layers.sched.threads.ClientThreads layers.sched.cpu.PromiseRelease layers.sched.cpu.StartUpCode.
 From Ashlar Require Import layers.pagemap.Code.
 Local Opaque gmap_lookup gmap_partial_alter.
 Local Open Scope Z_scope.
@@ -158,3 +158,39 @@ Section scheduler.
     intros Hc. apply (sched_ready_steady c ltac:(lia) (thread_of c) (thread_bound c) passes kernel_entry M (timer c) HM HQ HT HR HC (timer_arms c) (clock c)).
   Qed.
 End scheduler.
+
+Section start_up.
+  (** Any system: of each thread that it defines, the process, the CPU, the priority, and the period and budget of its reservation, 0 without one.
+      Each CPU's idle thread belongs to it, and threads that are not defined to CPU 0. *)
+  Context (home base time_period time_budget process : Z -> Z) (defined : list Z) (defined_bound : forall t, t ∈ defined -> NUM_CPU <= t < NUM_THREAD).
+  Context (home_idle : forall t, 0 <= t < NUM_CPU -> home t = t /\ base t = 0).
+  Context (rest_undefined : forall t, NUM_CPU <= t < NUM_THREAD -> t ∉ defined -> home t = 0 /\ base t = 0).
+  Context (no_budget : forall t, t ∉ defined \/ time_period t = 0 -> time_period t = 0 /\ time_budget t = 0).
+  Context (base_bound : forall t, t ∈ defined -> 0 <= base t < NUM_PRIORITY).
+  Context (time_bound : forall t, t ∈ defined -> 0 <= time_period t < horizon /\ 0 <= time_budget t < horizon).
+  (** The code of the layers, and the CPU that starts the system. *)
+  Context (kernel_entry : Z -> Z) (M : module) (boot : nat) (HC : M "arch_cpu"%string = None).
+  Context (HM : forall f fd, sched_module f = Some fd -> M f = Some fd).
+  Context (HQ : forall f fd, queue_module f = Some fd -> M f = Some fd).
+  Context (HT : forall f fd, thread_module f = Some fd -> M f = Some fd).
+  Context (HR : forall f fd, resched_module f = Some fd -> M f = Some fd).
+  Context (passes : cprim -> Prop) (timer : nat -> mem -> Prop).
+  Notation calls := (start_up_calls home base time_period time_budget process defined).
+
+  (** * 5. Start-up
+
+      Whatever the memory of queues, threads and the scheduler contains: after [queue_init], [thread_init] and [sched_init], and [thread_define]
+      and [sched_reserve] for each thread of the system, every CPU has cells of its own, none of which is another's, in which [sched_init_cpu]
+      begins with what all its threads promise each other from then on: its idle thread runs, and no ready thread has a higher priority.
+
+      What [arch] and the timer have of a CPU that begins ([arch_begins], [timer_part]) is their duty. *)
+  Theorem start_up_promises dq dt ds dm : start_cells dq dt ds dm -> dq ##ₘ dt ∪ (ds ∪ dm) -> dt ##ₘ ds ∪ dm -> ds ##ₘ dm ->
+    calls_leave kernel_entry M boot calls (dq ∪ (dt ∪ (ds ∪ dm))) (fun d => forall e c, d ⊆ e -> 0 <= Z.of_nat c < NUM_CPU ->
+      arch_begins (Z.of_nat c) e -> timer c (part e (timer_part home c)) ->
+      exists X w, w ⊆ e /\ (forall x, is_Some (w !! x) -> cell_home home x = Z.of_nat c) /\ State.holds c (of_home home c) (timer c) X w /\
+        does passes kernel_entry M c (of_home home c) (timer c) "sched_init_cpu" [] X (fun _ Y => promised c (of_home home c) (Z.of_nat c) Y)).
+  Proof using All.
+    apply (StartUpCode.start_up_promises home base time_period time_budget process defined defined_bound home_idle rest_undefined no_budget kernel_entry M boot HM HT HQ
+      base_bound time_bound passes timer HR HC).
+  Qed.
+End start_up.

@@ -179,10 +179,11 @@ Section steady.
   Qed.
   Lemma promised_unmarked self v X : promised self X -> promised self (set_word "arch_need_resched" v X).
   Proof using. intros [(Hc & Hw & Hfl & _) [Hf Hk]]. split; [split_and!; [done|by apply at_work_word|split; done]|done]. Qed.
-  (** After start-up, as [sched_init] and [sched_init_cpu] leave it: the idle thread runs, no other has run, and no time is charged. *)
+  (** After start-up: the idle thread runs, no other has run, and no time is charged. *)
   Theorem promised_at_start X : sched_start cpu (queues X) -> is_Some (queue_lists (ready_queues (queues X)) !! parked_queue cpu) -> threads_ours X ->
     word X "arch_current" = cpu -> word X "running" = 0 -> word X "kept" = NONE -> word X "charged" = NONE -> word X "since" = 0 -> 0 <= word X "arch_clock" < horizon ->
-    0 <= word X "arch_floor" -> (forall t, reservation_of X t = unreserved) -> timeouts X = ∅ -> promised cpu X.
+    0 <= word X "arch_floor" ->
+    (forall t, ours t -> reservation_valid 0 (reservation_of X t) /\ (payer_of X t = NONE \/ ours (payer_of X t))) -> timeouts X = ∅ -> promised cpu X.
   Proof using Hcpu.
     intros Hs Hp Ho Hc Hr Hk Hch Hsince Hclock Hfl Hres Ht. pose proof Hs as (_ & He & _ & _ & Hi).
     assert (ready_best (queues X) cpu = 0) as Hbest.
@@ -192,8 +193,7 @@ Section steady.
     split; [split; [done|split]|split; [lia|done]].
     - split; [by apply start_ok|by split| |done| | |congruence].
       + unfold kept_thread. by rewrite Hk.
-      + split; [unfold time_ok; lia| |by left]. intros t _. unfold payer_of. rewrite Hres, Hsince. split; [|by left].
-        unfold reservation_valid, reservation_ok, unreserved, horizon. cbn. lia.
+      + split; [unfold time_ok; lia| |by left]. rewrite Hsince. exact Hres.
       + intros t. rewrite Ht, lookup_empty. by intros [? ?].
     - split; [lia|]. by rewrite Hk.
   Qed.
