@@ -3,7 +3,11 @@
 
 use wcet_symbolic::{Answer, Solver, SolverError, Term, Terms};
 
-/// The minimal unsatisfiable subsets, by positions, at most `most`; what the solver cannot decide counts as satisfiable.
+/// Choices that are tried for one seed. Most take a few hundred; where more are needed, those that are found are all.
+const CHOICES: u32 = 10_000;
+
+/// The minimal unsatisfiable subsets, by positions, at most `most`, and fewer where the next is hard to look for; what the solver cannot
+/// decide counts as satisfiable.
 pub fn minimal_subsets(
     terms: &Terms,
     solver: &mut Solver,
@@ -93,13 +97,19 @@ struct Map {
 }
 
 impl Map {
-    /// An open subset, as large as is easily found.
+    /// An open subset, as large as is easily found; none if that takes too long.
     fn seed(&self) -> Option<Vec<usize>> {
-        let mut chosen = vec![None; self.size];
-        self.complete(&mut chosen, 0).then(|| (0..self.size).filter(|index| chosen[*index] == Some(true)).collect())
+        let (mut chosen, mut left) = (vec![None; self.size], CHOICES);
+        self.complete(&mut chosen, 0, &mut left)
+            .then(|| (0..self.size).filter(|index| chosen[*index] == Some(true)).collect())
     }
 
-    fn complete(&self, chosen: &mut Vec<Option<bool>>, from: usize) -> bool {
+    /// Chooses the rest from `from` on, if that takes no more than `left` choices.
+    fn complete(&self, chosen: &mut Vec<Option<bool>>, from: usize, left: &mut u32) -> bool {
+        if *left == 0 {
+            return false;
+        }
+        *left -= 1;
         let before = chosen.clone();
         if !self.propagate(chosen) {
             *chosen = before;
@@ -109,7 +119,7 @@ impl Map {
         let kept = chosen.clone();
         for value in [true, false] {
             chosen[next] = Some(value);
-            if self.complete(chosen, next + 1) {
+            if self.complete(chosen, next + 1, left) {
                 return true;
             }
             chosen.clone_from(&kept);
@@ -180,5 +190,22 @@ mod tests {
         let found = minimal_subsets(&terms, &mut solver, &conditions, 100, &|| false).unwrap();
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].len(), conditions.len());
+    }
+
+    /// Twelve pigeons, each in one of eleven holes, and no two in one: there is no seed, and to see that would take for ever.
+    #[test]
+    fn a_search_that_takes_too_long_ends() {
+        const HOLES: usize = 11;
+        let mut clauses: Vec<Vec<(usize, bool)>> = Vec::new();
+        for pigeon in 0..=HOLES {
+            clauses.push((0..HOLES).map(|hole| (pigeon * HOLES + hole, true)).collect());
+            for hole in 0..HOLES {
+                clauses.extend(
+                    (0..pigeon).map(|other| vec![(pigeon * HOLES + hole, false), (other * HOLES + hole, false)]),
+                );
+            }
+        }
+        let map = Map { size: (HOLES + 1) * HOLES, clauses };
+        assert_eq!(map.seed(), None);
     }
 }
