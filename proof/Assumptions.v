@@ -24,6 +24,7 @@ Definition theorems := (
   @NonVacuous.start_up_premises_met,
   @Scheduler.scheduler_never_wrong,
   @Scheduler.highest_priority_runs,
+  @Scheduler.time_is_charged,
   @Scheduler.scheduler_calls_return,
   @Scheduler.no_lost_wake_up,
   @Scheduler.start_up_promises).

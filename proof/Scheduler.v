@@ -133,7 +133,19 @@ Section scheduler.
       thread_of timer promises promises_thread can client_may P start l c d Hl Hd) as [H _]. exact H.
   Qed.
 
-  (** * 3. Calls return
+  (** * 3. Time is charged to whom the thread spends
+
+      Whenever a CPU is handed over, the time that passes from then on is charged to the reservation that the thread which comes spends, or to
+      none if it spends none; that reservation is valid, so that [temporal_isolation] bounds what is taken from it. *)
+  Theorem time_is_charged l c d : traces nthread TL TA P l -> transit L home c l = Some d -> exists Y, State.holds c (thread_of c) (timer c) Y d /\
+    let to := Z.of_nat (current_thread L first c (cpu_view L home l)) in
+    word Y "charged" = payer_of Y to /\ (payer_of Y to = NONE \/ thread_of c (payer_of Y to) /\ reservation_valid (word Y "since") (reservation_of Y (payer_of Y to))).
+  Proof using All.
+    intros Hl Hd. destruct (highest_priority_runs l c d Hl Hd) as (Y & Hh & Hp). exists Y. split; [exact Hh|]. pose proof Hp as [(_ & Hw & _) _].
+    cbn zeta. rewrite <- (work_pays _ _ _ _ Hw). split; [done|]. exact (valid_payer_charged (thread_of c) Y (work_accounts _ _ _ _ Hw)).
+  Qed.
+
+  (** * 4. Calls return
 
       Each call returns if its thread is handed the CPU again: whatever the others do, a thread runs on to where it is between two calls. *)
   Theorem scheduler_calls_return g t : reach nthread TL TA P g -> (t < nthread)%nat ->
@@ -145,7 +157,7 @@ Section scheduler.
       thread_of timer promises promises_thread can client_may P start g t Hr Ht).
   Qed.
 
-  (** * 4. No lost wake-up
+  (** * 5. No lost wake-up
 
       A thread that is woken is not lost: it is kept, to run next, or waits in the ready queue of its priority, or, if its time is spent,
       for its next period; and so does a thread that was kept before. The running thread goes on, and while a thread is kept a decision is
@@ -177,7 +189,7 @@ Section start_up.
   Context (passes : cprim -> Prop) (timer : nat -> mem -> Prop).
   Notation calls := (start_up_calls home base time_period time_budget process defined).
 
-  (** * 5. Start-up
+  (** * 6. Start-up
 
       Whatever the memory of queues, threads and the scheduler contains: after [queue_init], [thread_init] and [sched_init], and [thread_define]
       and [sched_reserve] for each thread of the system, every CPU has cells of its own, none of which is another's, in which [sched_init_cpu]

@@ -175,7 +175,7 @@ Section start.
   Qed.
   Theorem start_promised : promised c (own_of c) cpu start_state.
   Proof using Hc.
-    apply promised_at_start; [lia|exact idle_start| | |reflexivity..|split; [done|reflexivity]|done| |reflexivity].
+    apply promised_at_start; [lia|exact idle_start| | |reflexivity..|split; [done|reflexivity]|done| |reflexivity|reflexivity].
     - exists []. apply start_queues. split; [reflexivity|]. apply own_queue_spec. by left.
     - intros t [r (r0 & [Ht _]%start_threads & _)%ready_mark_lookup]. apply own_listed. by apply elem_of_list_to_set in Ht.
     - intros t _. split; [by apply unreserved_valid|by left].

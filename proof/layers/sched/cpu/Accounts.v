@@ -94,6 +94,40 @@ Section accounts.
     apply (accounts_same X); [done|by rewrite E|by rewrite E|rewrite E by done; lia|done].
   Qed.
 
+  (** Whom time is charged to stays, and who pays for whom. *)
+  Definition same_payers (X Y : cpu_state) : Prop := word Y "charged" = word X "charged" /\ forall t, payer_of Y t = payer_of X t.
+  Lemma payers_trans X Y Z : same_payers X Y -> same_payers Y Z -> same_payers X Z.
+  Proof using. intros [E1 P1] [E2 P2]. split; [congruence|]. intros t. by rewrite P2. Qed.
+  Lemma payers_charged now r X : same_payers X (charged_at now r X).
+  Proof using. split; [done|]. intros t. unfold payer_of, charged_at. cbn. destruct (Z.eqb_spec t r) as [->|]; [apply charge_payer|done]. Qed.
+  Lemma payers_has_time t X has Y : has_time t X has Y -> same_payers X Y.
+  Proof using.
+    unfold has_time. cbn zeta. intros [(_ & _ & ->)|(_ & now & _ & -> & _)]; [by split|]. destruct (_ =? _).
+    - by apply (payers_trans X (set_word "arch_clock" now X)); [|apply payers_charged].
+    - split; [done|]. intros u. unfold payer_of. cbn. destruct (Z.eqb_spec u (payer (reservation_of X t))) as [->|]; [apply refill_payer|done].
+  Qed.
+  Lemma payers_slice X Y : slice_begun this X Y -> same_payers X Y.
+  Proof using. unfold slice_begun. destruct (_ && _); [|by intros ->]. by intros (now & _ & ->). Qed.
+  (** From then on the time of [t] is charged. *)
+  Lemma payers_switched t X Y : switched_to t X Y -> word Y "charged" = payer_of X t /\ forall u, payer_of Y u = payer_of X u.
+  Proof using.
+    unfold switched_to. cbn zeta. intros [[E ->]|(_ & now & _ & ->)].
+    - destruct (_ =? _); by split.
+    - set (X1 := if word X "charged" =? NONE then _ else _). assert (forall u, payer_of X1 u = payer_of X u) as E.
+      { intros u. unfold X1. destruct (_ =? _); [done|]. by rewrite (proj2 (payers_charged _ _ _)). }
+      clearbody X1. unfold spent_at. destruct (Z.eqb_spec (payer_of X t) NONE) as [En|En]; (split; [done|]); intros u; [by apply E|].
+      unfold payer_of at 1. cbn. destruct (Z.eqb_spec u (payer_of X t)) as [->|]; [by rewrite refill_payer|by apply E].
+  Qed.
+  Lemma payers_set_to_run next X Y : set_to_run this next X Y -> word Y "charged" = payer_of Y next /\ forall u, payer_of Y u = payer_of X u.
+  Proof using.
+    intros (X2 & H2 & Z & floor & H3 & ->). set (X1 := new_slice (level_of next X) X) in *. assert (same_payers X X2) as [Ec Ep].
+    { destruct (_ =? _); [|by subst X2]. apply (payers_trans X X1); [by split|by apply payers_slice]. }
+    assert (word Z "charged" = payer_of Z next /\ forall u, payer_of Z u = payer_of X2 u) as [E1 E2].
+    { destruct ((_ =? NONE) && (_ =? NONE)) eqn:E; [|destruct H3 as [_ [Ea Eb]%payers_switched]; by rewrite Ea, Eb]. destruct H3 as [_ ->].
+      apply andb_true_iff in E as [Es%Z.eqb_eq Eh%Z.eqb_eq]. split; [|done]. rewrite Eh. unfold payer_of, payer. destruct (_ =? 1); [done|by rewrite Es]. }
+    split; [exact E1|]. intros u. change (payer_of Z u = payer_of X u). by rewrite E2.
+  Qed.
+
   (** The state in which [next] is to run. *)
   Lemma accounts_set_to_run X next Y : accounts_valid X -> ours next -> set_to_run this next X Y ->
     accounts_valid Y /\ queues Y = queues X /\ timeouts Y = timeouts X /\ word Y "running" = level_of next X /\ word Y "kept" = word X "kept" /\

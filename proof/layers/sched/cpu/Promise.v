@@ -18,7 +18,7 @@ Section steady.
     exists r, ready_threads (queues X) !! t = Some r /\ ready_state r = thread_is_parked.
   (** The threads that the CPU's scheduler knows are the CPU's own. *)
   Definition threads_ours (X : cpu_state) : Prop := forall t, is_Some (ready_threads (queues X) !! t) -> ours t.
-  (** [to] is at work: it alone runs, and the CPU's field [running] holds its level. A kept thread is at least as important. *)
+  (** [to] is at work: it alone runs, the CPU's field [running] holds its level, and the time that passes is charged to whom it spends. A kept thread is at least as important. *)
   Record at_work (to : Z) (X : cpu_state) : Prop := {
     work_ok : sched_ok cpu (Some to) (queues X);
     work_owns : sched_owns cpu (queues X);
@@ -27,7 +27,8 @@ Section steady.
     work_ours : threads_ours X;
     work_accounts : accounts_valid X;
     work_released : released X;
-    work_level : word X "running" = level_of to X }.
+    work_level : word X "running" = level_of to X;
+    work_pays : word X "charged" = payer_of X to }.
   (** No thread is switched to directly that is less important than a ready one, nor while one is kept: then a decision is pending. *)
   Definition floor_sound (X : cpu_state) : Prop := ready_best (queues X) cpu <= word X "arch_floor" /\
     (word X "kept" <> NONE -> word X "arch_floor" = ARCH_FLOOR_NONE /\ word X "arch_need_resched" <> 0).
@@ -46,25 +47,25 @@ Section steady.
 
   Lemma at_work_thread to X : at_work to X -> exists r, ready_threads (queues X) !! to = Some r /\ ready_state r = thread_is_running /\ to ∈ queue_free (ready_queues (queues X)) /\ ours to.
   Proof using.
-    intros [Hok _ _ Ho _ _ _]. destruct (ok_free _ _ _ Hok to eq_refl) as [[r Hr] Hf]. exists r. split_and!; [done|by apply (ok_runs _ _ _ Hok to r Hr)|done|].
+    intros [Hok _ _ Ho _ _ _ _]. destruct (ok_free _ _ _ Hok to eq_refl) as [[r Hr] Hf]. exists r. split_and!; [done|by apply (ok_runs _ _ _ Hok to r Hr)|done|].
     apply Ho. by exists r.
   Qed.
   Lemma at_work_place to X Y : at_work to X -> accounts_valid Y -> queues Y = queues X -> timeouts Y = timeouts X -> word Y "running" = word X "running" ->
-    word Y "kept" = word X "kept" -> at_work to Y.
+    word Y "kept" = word X "kept" -> same_payers X Y -> at_work to Y.
   Proof using.
-    intros [H1 H2 H3 H4 _ H6 H7] Ha Eq Et Er Ek. unfold kept_thread, threads_ours, released, level_of in *.
-    split; unfold kept_thread, threads_ours, released, level_of; rewrite ?Eq, ?Et, ?Er, ?Ek; done.
+    intros [H1 H2 H3 H4 _ H6 H7 H8] Ha Eq Et Er Ek [Ec Ep]. unfold kept_thread, threads_ours, released, level_of in *.
+    split; unfold kept_thread, threads_ours, released, level_of; rewrite ?Eq, ?Et, ?Er, ?Ek; try done. by rewrite Ec, Ep.
   Qed.
   Lemma at_work_word to f v X : f <> "since"%string -> f <> "charged"%string -> f <> "arch_clock"%string -> f <> "kept"%string -> f <> "running"%string ->
     at_work to X -> at_work to (set_word f v X).
   Proof using.
-    intros N1 N2 N3 N4 N5 [H1 H2 H3 H4 H5 H6 H7].
+    intros N1 N2 N3 N4 N5 [H1 H2 H3 H4 H5 H6 H7 H8].
     assert (forall g, f <> g -> word (set_word f v X) g = word X g) as E by (intros g Hg; cbn; by destruct (String.eqb_spec g f)).
-    split; [done|done| |done|by apply accounts_word|done|by rewrite E].
+    split; [done|done| |done|by apply accounts_word|done|by rewrite E|by rewrite E].
     unfold kept_thread. rewrite E by done. exact H3.
   Qed.
   Lemma idle_level to X : at_work to X -> to < NUM_CPU -> word X "running" = 0.
-  Proof using. intros [_ _ _ _ _ _ ->] H. unfold level_of. by rewrite (proj2 (Z.leb_gt NUM_CPU to)). Qed.
+  Proof using. intros [_ _ _ _ _ _ -> _] H. unfold level_of. by rewrite (proj2 (Z.leb_gt NUM_CPU to)). Qed.
 
   (** ** The running thread makes way *)
   Lemma put_back_moves current time s q : ready_valid cpu s -> sched_put_back cpu current time s = Some q -> moves s current q /\
@@ -84,7 +85,7 @@ Section steady.
     (Y = set_queues q X2 /\ (time = true \/ self < NUM_CPU) \/ Y = parked self q X2 /\ time = false /\ NUM_CPU <= self) ->
     waiting Y /\ word Y "arch_current" = self.
   Proof using Hcpu.
-    intros (Ecur & Hw & _) Ha Hp Hq HY. pose proof (at_work_thread self X Hw) as (rs & Hrs & Hrun & _ & _). destruct Hw as [Hok Hown Hk Ho _ Hrel _]. destruct Hp as [_ Et _ Ek Ec _ _].
+    intros (Ecur & Hw & _) Ha Hp Hq HY. pose proof (at_work_thread self X Hw) as (rs & Hrs & Hrun & _ & _). destruct Hw as [Hok Hown Hk Ho _ Hrel _ _]. destruct Hp as [_ Et _ Ek Ec _ _].
     pose proof (ok_valid _ _ _ Hok) as Hv. destruct (put_back_moves self time (queues X) q Hv Hq) as (Hm & r & Hr & Hsome & Hparked).
     assert (queues Y = q /\ word Y "kept" = word X "kept" /\ word Y "arch_current" = self /\ accounts_valid Y) as (EqY & EkY & EcY & HaY).
     { rewrite <- Ek, <- Ecur, <- Ec. destruct HY as [[-> _]|[-> _]]; (split_and!; [done..|]).
@@ -155,7 +156,7 @@ Section steady.
       assert (word Y "kept" = NONE) as Enone by (rewrite Eky; unfold kept_thread in Ekn; by destruct (Z.eqb_spec (word (with_next s X) "kept") NONE)).
       assert (level_of t (with_next s X) = level_of t Y) as Elev by (unfold level_of; by rewrite EqY).
       split; [|split; [split; [|done]|split; [split; [by rewrite EqY|done]|by rewrite EcY]]].
-      + split; [by rewrite EqY, Eq|by rewrite EqY, Eq| | |done| |by rewrite El].
+      + split; [by rewrite EqY, Eq|by rewrite EqY, Eq| | |done| |by rewrite El|by apply (payers_set_to_run this t (with_next s X))].
         * unfold kept_thread in *. rewrite Eky. by rewrite Ekn.
         * unfold threads_ours. rewrite EqY, Eq. eapply moved_ours; [exact Hm|by eexists|exact Ho].
         * unfold released. rewrite EtY, Et, EqY, Eq. intros u Hu. destruct (Hrel u Hu) as (ru & Hru & Hst). exists ru. split; [|done].
@@ -183,15 +184,16 @@ Section steady.
   Theorem promised_at_start X : sched_start cpu (queues X) -> is_Some (queue_lists (ready_queues (queues X)) !! parked_queue cpu) -> threads_ours X ->
     word X "arch_current" = cpu -> word X "running" = 0 -> word X "kept" = NONE -> word X "charged" = NONE -> word X "since" = 0 -> 0 <= word X "arch_clock" < horizon ->
     0 <= word X "arch_floor" ->
-    (forall t, ours t -> reservation_valid 0 (reservation_of X t) /\ (payer_of X t = NONE \/ ours (payer_of X t))) -> timeouts X = ∅ -> promised cpu X.
+    (forall t, ours t -> reservation_valid 0 (reservation_of X t) /\ (payer_of X t = NONE \/ ours (payer_of X t))) ->
+    payer_of X cpu = NONE -> timeouts X = ∅ -> promised cpu X.
   Proof using Hcpu.
-    intros Hs Hp Ho Hc Hr Hk Hch Hsince Hclock Hfl Hres Ht. pose proof Hs as (_ & He & _ & _ & Hi).
+    intros Hs Hp Ho Hc Hr Hk Hch Hsince Hclock Hfl Hres Hidle Ht. pose proof Hs as (_ & He & _ & _ & Hi).
     assert (ready_best (queues X) cpu = 0) as Hbest.
     { destruct (ready_best_spec (queues X) cpu) as [[E _]|(q & t & l & _ & _ & Hl & _)]; [done|]. exfalso. unfold ready_list in Hl.
       destruct (queue_lists (ready_queues (queues X)) !! ready_queue cpu q) as [l'|] eqn:El; [|done]. rewrite (He _ _ El) in Hl. done. }
     assert (level_of cpu X = 0) as Hlev by (unfold level_of; by rewrite (proj2 (Z.leb_gt NUM_CPU cpu)) by lia).
     split; [split; [done|split]|split; [lia|done]].
-    - split; [by apply start_ok|by split| |done| | |congruence].
+    - split; [by apply start_ok|by split| |done| | |congruence|congruence].
       + unfold kept_thread. by rewrite Hk.
       + split; [unfold time_ok; lia| |by left]. rewrite Hsince. exact Hres.
       + intros t. rewrite Ht, lookup_empty. by intros [? ?].

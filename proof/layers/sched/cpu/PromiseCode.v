@@ -39,7 +39,7 @@ Section code.
   Qed.
   Lemma may_put_back_steady X : steady self X -> exists s s', may_put_back this self s s' X.
   Proof using Hcpu.
-    intros (_ & Hw & _). pose proof (at_work_thread this ours self X Hw) as (r & Hr & Hrun & Hf & _). pose proof (idle_level this ours self X Hw) as Hidle. destruct Hw as [Hok Hown _ _ _ Hrel _].
+    intros (_ & Hw & _). pose proof (at_work_thread this ours self X Hw) as (r & Hr & Hrun & Hf & _). pose proof (idle_level this ours self X Hw) as Hidle. destruct Hw as [Hok Hown _ _ _ Hrel _ _].
     pose proof (ok_valid _ _ _ Hok) as Hv. unfold may_put_back. destruct (Z.ltb_spec self NUM_CPU) as [Hi|Hi].
     - destruct (mark_some (queues X) self thread_is_ready) as [s E]; [by eexists|done|]. exists s, s. split; [done|]. by apply Hidle.
     - destruct (insert_some cpu (queues X) self Hv Hi) as (v & s & E); [by eexists|done|].
@@ -77,7 +77,12 @@ Section code.
     change (word X0 "kept") with (word X1 "kept") in F4. change (word X0 "arch_current") with (word X1 "arch_current") in F5.
     assert (queues X3 = queues X /\ timeouts X3 = timeouts X /\ word X3 "running" = word X "running" /\ word X3 "kept" = word X "kept" /\ word X3 "arch_current" = word X "arch_current")
       as (Eq & Et & Er & Ek & Ecur) by (split_and!; congruence).
-    pose proof (at_work_place this ours self X X3 Hw Ha3 Eq Et Er Ek) as Hw3. unfold with_floor.
+    assert (same_payers X X3) as Hp3.
+    { destruct (payers_switched self X2 X3 H3) as [E1 E2]. assert (same_payers X X2) as [E3 E4].
+      { eapply payers_trans; [|by eapply (payers_slice this X0)]. assert (same_payers X X1) as [E5 E6]; [|by split].
+        destruct (way_stays this self X X1 Hway) as [->|[has Hh]]; [by split|by eapply payers_has_time]. }
+      split; [|intros u; by rewrite E2]. by rewrite E1, E4, (work_pays _ _ _ _ Hw). }
+    pose proof (at_work_place this ours self X X3 Hw Ha3 Eq Et Er Ek Hp3) as Hw3. unfold with_floor.
     split; [split_and!; [by rewrite <- Ec, <- Ecur|by apply at_work_word|]|split].
     - split; [|intros Hne; destruct Hne; cbn; by rewrite Ek]. cbn. destruct (_ && _); [done|apply best_floor].
     - cbn. change (ready_best (queues X3) cpu <= level_of self X3). by rewrite <- (work_level _ _ _ _ Hw3), Er, Eq.
@@ -120,8 +125,12 @@ Section code.
         + split; [apply charge_valid; [lia|lia|by apply Hr]|apply charge_payer].
         + split; [|done]. apply (valid_later (word X "since")); [lia|]. by apply Hr. }
     split; [split; [by rewrite ECu|split]|].
-    - destruct Hw as [H1 H2 H3 H4 _ H6 H7]. unfold kept_thread, threads_ours, released, level_of in *.
-      split; unfold kept_thread, threads_ours, released, level_of; rewrite ?Eq, ?ER, ?EK; try done.
+    - assert (forall t, payer_of Y t = payer_of X t) as Hpay.
+      { intros t. destruct (Z.eq_dec (word X "charged") NONE) as [E|E]; unfold payer_of.
+        - destruct (Hnone E) as [E1 _]. by rewrite E1.
+        - destruct (Hcharged E) as (E1 & _). rewrite E1. apply payers_charged. }
+      destruct Hw as [H1 H2 H3 H4 _ H6 H7 H8]. unfold kept_thread, threads_ours, released, level_of in *.
+      split; unfold kept_thread, threads_ours, released, level_of; rewrite ?Eq, ?ER, ?EK; try done; [|by rewrite ECh, Hpay].
       intros t [ns Ht]. apply H6. destruct Htaken as [(_ & Em & _)|(e & at_ & _ & _ & _ & Em & _)]; rewrite Em in Ht; [by exists ns|].
       exists ns. by apply lookup_delete_Some in Ht as [_ Ht].
     - unfold floor_sound. rewrite Eq, EK. destruct Hfloor as [[-> ->]|[-> ->]]; [done|]. split; [apply best_floor|done].
@@ -131,7 +140,7 @@ Section code.
   (** A thread that is not idle marks itself as blocked: it may hand the CPU over now. *)
   Theorem sched_prepare_block_waits X : steady self X -> NUM_CPU <= self -> serves "sched_prepare_block" [self] X (fun _ Y => waiting Y /\ word Y "arch_current" = self).
   Proof using HM HT.
-    intros (Ec & Hw & _) Hc. pose proof Hw as [Hok Hown Hk Ho Ha Hrel _]. pose proof (ok_valid _ _ _ Hok) as Hv.
+    intros (Ec & Hw & _) Hc. pose proof Hw as [Hok Hown Hk Ho Ha Hrel _ _]. pose proof (ok_valid _ _ _ Hok) as Hv.
     destruct (marked cpu self (queues X) Hok Hown thread_is_blocked) as (s & E & Hok' & Hown'); [done..|].
     destruct (mark_moves cpu (queues X) Hv _ _ _ E) as (Hm & _ & _ & r & Hr & _).
     eapply serves_mono; [|by apply (sched_prepare_block_serves quiet kernel_entry M this ours timer HM HT self s X)].

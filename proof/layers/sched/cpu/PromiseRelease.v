@@ -30,7 +30,7 @@ Section release.
     timeouts X !! (SCHED_RELEASE_BASE + t) = None -> exists s1, sched_withdraw t (queues X) = Some s1 /\ steady self (set_queues s1 X) /\ sleeps t (set_queues s1 X) /\
       ready_threads s1 !! t = Some (ReadyThread (ready_priority r) thread_is_blocked).
   Proof using Hcpu.
-    intros (Hcur & Hw & Hfl & Hmark) Hr Hst Hno. destruct (at_work_thread this ours self X Hw) as (rs & Hrs & Hrun & _). pose proof Hw as [Hok Hown Hk Ho Ha Hrel Hlev].
+    intros (Hcur & Hw & Hfl & Hmark) Hr Hst Hno. destruct (at_work_thread this ours self X Hw) as (rs & Hrs & Hrun & _). pose proof Hw as [Hok Hown Hk Ho Ha Hrel Hlev Hpays].
     pose proof (ok_valid _ _ _ Hok) as Hv. destruct (ok_placed _ _ _ Hok t r Hr) as ([q|] & [_ Hq] & Hplace); [|by destruct Hplace].
     destruct Hplace as [Hc _]. assert (in_queue (queues X) q t) as Hin by (by apply Hq).
     destruct (withdraw_some (queues X) t q (proj1 Hv) Hin) as [s1 E]; [by exists r|]. destruct (withdraw_ok cpu self (queues X) Hok t s1 E) as [Hok1 _].
@@ -41,7 +41,7 @@ Section release.
     assert (sched_owns cpu s1) as Hown1.
     { destruct Hown as [[Hi Hif] Hp]. split; [|by apply Hkeep]. assert (cpu <> t) as Hct by lia. destruct (Hm cpu Hct) as (A & _ & B). by rewrite A, B. }
     exists s1. split; [done|]. split; [split; [done|split]|split; [|done]].
-    - split; cbn [queues set_queues]; [done|done| | |exact (accounts_same ours X (set_queues s1 X) Ha eq_refl eq_refl (conj (Z.le_refl _) (proj2 (valid_time ours X Ha))) eq_refl)| |].
+    - split; cbn [queues set_queues]; [done|done| | |exact (accounts_same ours X (set_queues s1 X) Ha eq_refl eq_refl (conj (Z.le_refl _) (proj2 (valid_time ours X Ha))) eq_refl)| | |exact Hpays].
       + intros k Ek. destruct (Hk k Ek) as [Hmk Hle]. split.
         * eapply (kept_moved this (queues X) t); [done|done|by apply Hkt|done|]. intros p _ Hin'. apply in_ready_list in Hin'. by destruct (Hgone _ Hin').
         * intros Hi r0 rk. rewrite (proj1 (Hm self ltac:(congruence))), (proj1 (Hm k (Hkt k Ek))). by apply Hle.

@@ -42,16 +42,16 @@ Section wake.
     (** A thread [u], asleep or kept, moves to a queue. *)
     Lemma moved_work u s' Y : (u = t \/ word X "kept" = u /\ u <> NONE) -> moves s0 u s' -> sched_ok cpu (Some self) s' -> sched_owns cpu s' ->
       (exists r', ready_threads s' !! u = Some r' /\ forall r, ready_threads s0 !! u = Some r -> ready_priority r' = ready_priority r) ->
-      queues Y = s' -> accounts_valid Y -> word Y "running" = word X "running" ->
+      queues Y = s' -> accounts_valid Y -> word Y "running" = word X "running" -> same_payers X Y ->
       (forall k, kept_thread Y = Some k -> may_be_kept cpu k s' /\ (NUM_CPU <= self -> forall r0 r, ready_threads s' !! self = Some r0 -> ready_threads s' !! k = Some r -> ready_priority r0 <= ready_priority r)) ->
       (timeouts Y = timeouts X \/ exists at_ r', timeouts Y = <[SCHED_RELEASE_BASE + u := at_]> (timeouts X) /\ ready_threads s' !! u = Some r' /\ ready_state r' = thread_is_parked) ->
       at_work self Y.
     Proof using HX Ht.
-      intros Hu Hm Hok Hown (r' & Hr' & _) Eq Ha Er Hk Htime. destruct sleeper as (r & rs & Hr & Hst & _ & Hot & Hne & Hrs & Hrun & Hno). destruct HX as (_ & Hw & _).
+      intros Hu Hm Hok Hown (r' & Hr' & _) Eq Ha Er [Epc Epp] Hk Htime. destruct sleeper as (r & rs & Hr & Hst & _ & Hot & Hne & Hrs & Hrun & Hno). destruct HX as (_ & Hw & _).
       assert (u <> self /\ exists ru, ready_threads s0 !! u = Some ru /\ ready_state ru = thread_is_blocked) as (Hus & ru & Hru & Hsu).
       { destruct Hu as [->|[Hku Hun]]; [split; [done|by exists r]|]. assert (kept_thread X = Some u) as Ek by (unfold kept_thread; by rewrite Hku, (proj2 (Z.eqb_neq u NONE))).
         destruct (work_kept _ _ _ _ Hw u Ek) as [(_ & _ & ru & Hru & Hsu & _) _]. split; [|by exists ru]. intros ->. rewrite Hrs in Hru. injection Hru as ->. by rewrite Hsu in Hrun. }
-      split; [by rewrite Eq|by rewrite Eq|by rewrite Eq| |done| |].
+      split; [by rewrite Eq|by rewrite Eq|by rewrite Eq| |done| | |by rewrite Epc, Epp, (work_pays _ _ _ _ Hw)].
       - unfold threads_ours. rewrite Eq. eapply (moved_ours ours); [exact Hm|by exists ru|exact (work_ours _ _ _ _ Hw)].
       - unfold released. rewrite Eq. intros v Hv.
         assert (v <> u -> is_Some (timeouts X !! (SCHED_RELEASE_BASE + v)) -> exists r0, ready_threads s' !! v = Some r0 /\ ready_state r0 = thread_is_parked) as Hold.
@@ -74,11 +74,11 @@ Section wake.
     Context (r : ready_thread) (Hr : ready_threads s0 !! t = Some r).
     Notation p := (ready_priority r).
     (** It is kept, to run next. *)
-    Lemma keep_work X1 : accounts_valid X1 -> same_place X X1 -> word X "running" <= p -> ready_best s0 cpu <= p + 1 -> at_work self (set_word "kept" t X1).
+    Lemma keep_work X1 : accounts_valid X1 -> same_place X X1 -> same_payers X X1 -> word X "running" <= p -> ready_best s0 cpu <= p + 1 -> at_work self (set_word "kept" t X1).
     Proof using HX Ht Hr ours_bound.
-      intros Ha [Eq Et Er Ek Ec _ _] Hrun Hbest. destruct sleeper as (r' & rs & Hr' & Hst & _ & Hot & Hne & Hrs & _). rewrite Hr in Hr'. injection Hr' as <-.
-      destruct HX as (_ & [H1 H2 _ H4 _ H6 H7] & _). destruct Ht as (Hc & _ & Hf & _). pose proof (ours_bound t Hot) as Hb.
-      split; cbn [queues set_word]; [by rewrite Eq|by rewrite Eq| | |by apply accounts_word| |].
+      intros Ha [Eq Et Er Ek Ec _ _] [Epc Epp] Hrun Hbest. destruct sleeper as (r' & rs & Hr' & Hst & _ & Hot & Hne & Hrs & _). rewrite Hr in Hr'. injection Hr' as <-.
+      destruct HX as (_ & [H1 H2 _ H4 _ H6 H7 H8] & _). destruct Ht as (Hc & _ & Hf & _). pose proof (ours_bound t Hot) as Hb.
+      split; cbn [queues set_word]; [by rewrite Eq|by rewrite Eq| | |by apply accounts_word| | |by rewrite <- Epp, <- Epc in H8].
       - unfold kept_thread. cbn. rewrite (proj2 (Z.eqb_neq t NONE)) by (unfold NUM_THREAD, NONE in *; lia). intros k [= <-]. rewrite Eq. split; [split_and!; [done|done|by exists r]|].
         intros Hi r0 r1 Hr0 Hr1. rewrite Hr in Hr1. injection Hr1 as <-. rewrite H7 in Hrun. unfold level_of in Hrun. rewrite (proj2 (Z.leb_le NUM_CPU self) Hi), Hr0 in Hrun. lia.
       - unfold threads_ours in *. cbn. by rewrite Eq.
@@ -86,15 +86,15 @@ Section wake.
       - cbn. rewrite Er, H7. unfold level_of. cbn. by rewrite Eq.
     Qed.
     (** It has no time left, and waits for its next period. *)
-    Lemma park_steady s' X1 : accounts_valid X1 -> same_place X X1 -> sched_park s0 cpu (parked_queue cpu) t = Some s' -> steady self (parked t s' X1).
+    Lemma park_steady s' X1 : accounts_valid X1 -> same_place X X1 -> same_payers X X1 -> sched_park s0 cpu (parked_queue cpu) t = Some s' -> steady self (parked t s' X1).
     Proof using HX Ht Hcpu.
-      intros Ha [Eq Et Er Ek Ec Efl Emk] Hp. destruct sleeper as (_ & rs & _ & _ & _ & _ & Hne & Hrs & Hrun & Hno). pose proof HX as (Hcur & Hw & Hfl & Hmark). destruct Hw as [Hok Hown Hk _ _ _ _].
+      intros Ha [Eq Et Er Ek Ec Efl Emk] Hpay Hp. destruct sleeper as (_ & rs & _ & _ & _ & _ & Hne & Hrs & Hrun & Hno). pose proof HX as (Hcur & Hw & Hfl & Hmark). destruct Hw as [Hok Hown Hk _ _ _ _ _].
       pose proof (ok_valid _ _ _ Hok) as Hv. destruct (park_moves cpu s0 Hv _ t s' Hp) as (Hm & _ & _ & _ & _ & r1 & Hr1 & [Hs Hq]).
       assert (forall q, 0 <= q < NUM_PRIORITY -> t ∉ ready_list s' cpu q) as Hnot.
       { intros q Hpr Hin. apply in_ready_list, Hq in Hin. injection Hin as E. by destruct (parked_queue_other cpu s0 q Hv Hpr). }
       pose proof (park_ok cpu (Some self) s0 Hok t s' Hp) as Hok'. unfold other in Hok'. rewrite bool_decide_eq_false_2 in Hok' by congruence.
       split; [cbn; by rewrite Ec|]. split.
-      - apply (moved_work t s'); [by left|done|done|by eapply owns_park|eexists; split; [exact Hs|intros r2 Hr2; rewrite Hr1 in Hr2; by injection Hr2 as <-]|done| |cbn; by rewrite Er| |].
+      - apply (moved_work t s'); [by left|done|done|by eapply owns_park|eexists; split; [exact Hs|intros r2 Hr2; rewrite Hr1 in Hr2; by injection Hr2 as <-]|done| |cbn; by rewrite Er|exact Hpay| |].
         + apply (accounts_same ours X1); [done..|cbn; pose proof (valid_time ours X1 Ha) as [??]; lia|done].
         + unfold kept_thread. cbn. rewrite Ek. intros k Ekk. destruct (Hk k Ekk) as [Hmk Hle].
           assert (k <> t) as Hkt. { intros ->. destruct (Z.eqb_spec (word X "kept") NONE); [done|]. injection Ekk as E. destruct Ht as (_ & Hne' & _). done. }
@@ -107,14 +107,14 @@ Section wake.
     (** The kept thread's priority, if one is kept. *)
     Context (kp : Z) (Hkp : forall k, word X "kept" <> NONE -> ready_threads s0 !! word X "kept" = Some k -> kp = ready_priority k).
     (** It is made ready, or takes the kept thread's place. *)
-    Lemma made_ready_steady s X1 Y v : accounts_valid X1 -> same_place X X1 -> sched_ready_insert s0 cpu (less_important t p kp X1).1 = Some (v, s) ->
+    Lemma made_ready_steady s X1 Y v : accounts_valid X1 -> same_place X X1 -> same_payers X X1 -> sched_ready_insert s0 cpu (less_important t p kp X1).1 = Some (v, s) ->
       made_ready this t p kp s X1 Y -> steady self Y.
     Proof using HX Ht Hr Hkp Hcpu ours_bound.
-      intros Ha Hplace Hins HY. pose proof Hplace as [Eq Et Er Ek Ec Efl Emk]. destruct sleeper as (r' & rs & Hr' & Hst & Hprio & Hot & Hne & Hrs & Hrun & Hno). rewrite Hr in Hr'. injection Hr' as <-.
-      pose proof HX as (Hcur & Hw & Hfl & Hmark). pose proof Hw as [Hok Hown Hk _ _ _ Hlev]. pose proof (ok_valid _ _ _ Hok) as Hv. pose proof (ours_bound t Hot) as Hb.
+      intros Ha Hplace Hpay Hins HY. pose proof Hplace as [Eq Et Er Ek Ec Efl Emk]. destruct sleeper as (r' & rs & Hr' & Hst & Hprio & Hot & Hne & Hrs & Hrun & Hno). rewrite Hr in Hr'. injection Hr' as <-.
+      pose proof HX as (Hcur & Hw & Hfl & Hmark). pose proof Hw as [Hok Hown Hk _ _ _ Hlev _]. pose proof (ok_valid _ _ _ Hok) as Hv. pose proof (ours_bound t Hot) as Hb.
       assert (t <> NONE) as HtN by (unfold NUM_THREAD, NONE in *; lia). unfold made_ready in HY. rewrite Er, Eq, Ek in HY.
       destruct ((word X "running" <? p + 1) && (ready_best s0 cpu <? p + 1) && (word X "kept" =? NONE)) eqn:Ekeep.
-      { apply andb_true_iff in Ekeep as [[E1%Z.ltb_lt E2%Z.ltb_lt]%andb_true_iff _]. subst Y. apply steady_requested; [cbn; by rewrite Ec|]. apply keep_work; [done|done|lia|lia]. }
+      { apply andb_true_iff in Ekeep as [[E1%Z.ltb_lt E2%Z.ltb_lt]%andb_true_iff _]. subst Y. apply steady_requested; [cbn; by rewrite Ec|]. apply keep_work; [done|done|done|lia|lia]. }
       clear Ekeep. set (Z1 := set_queues s (less_important t p kp X1).2) in *.
       assert (exists u k', (u = t /\ k' = word X "kept" \/ word X "kept" = u /\ u <> NONE /\ k' = t) /\ (less_important t p kp X1).1 = u /\ word Z1 "kept" = k' /\
         (k' <> NONE -> may_be_kept cpu k' s0 /\ k' <> u /\ (NUM_CPU <= self -> forall rk, ready_threads s0 !! k' = Some rk -> ready_priority rs <= ready_priority rk) /\
@@ -136,13 +136,13 @@ Section wake.
       { intros ->. destruct Hu as [[-> _]|(Hku & Hun & _)]; [done|]. assert (kept_thread X = Some self) as Ekk by (unfold kept_thread; by rewrite Hku, (proj2 (Z.eqb_neq _ _))).
         destruct (Hk _ Ekk) as [(_ & _ & rk & Hrk & Hks & _) _]. rewrite Hrs in Hrk. injection Hrk as ->. by rewrite Hks in Hrun. }
       pose proof (insert_ok cpu (Some self) s0 Hok u v s Hins) as Hok'. unfold other in Hok'. rewrite bool_decide_eq_false_2 in Hok' by congruence.
-      assert (word Z1 "running" = word X "running" /\ timeouts Z1 = timeouts X /\ word Z1 "arch_current" = self /\ word Z1 "arch_need_resched" = word X "arch_need_resched" /\ accounts_valid Z1 /\ queues Z1 = s)
-        as (ZR & ZT & ZC & ZM & ZA & ZQ).
-      { unfold Z1, less_important. destruct (negb _ && _); cbn; rewrite Er, Et, Ec, Emk, Hcur; (split_and!; [done..| |done]);
+      assert (word Z1 "running" = word X "running" /\ timeouts Z1 = timeouts X /\ word Z1 "arch_current" = self /\ word Z1 "arch_need_resched" = word X "arch_need_resched" /\ accounts_valid Z1 /\ queues Z1 = s /\ same_payers X Z1)
+        as (ZR & ZT & ZC & ZM & ZA & ZQ & ZP).
+      { unfold Z1, less_important. destruct (negb _ && _); cbn; rewrite Er, Et, Ec, Emk, Hcur; (split_and!; [done..| |done|exact Hpay]);
           (apply (accounts_same ours X1); [done..|cbn; pose proof (valid_time ours X1 Ha) as [??]; lia|done]). }
       clearbody Z1.
-      assert (forall Z, accounts_valid Z -> queues Z = s -> timeouts Z = timeouts X -> word Z "running" = word X "running" -> word Z "kept" = k' -> at_work self Z) as Hwork.
-      { intros Z HaZ EqZ EtZ ErZ EkZ. apply (moved_work u s); [|done|done|by eapply owns_insert|eexists; split; [exact Hs|intros r2 Hr2; rewrite Hr1 in Hr2; by injection Hr2 as <-]|done|done|done| |by left].
+      assert (forall Z, accounts_valid Z -> queues Z = s -> timeouts Z = timeouts X -> word Z "running" = word X "running" -> word Z "kept" = k' -> same_payers X Z -> at_work self Z) as Hwork.
+      { intros Z HaZ EqZ EtZ ErZ EkZ EpZ. apply (moved_work u s); [|done|done|by eapply owns_insert|eexists; split; [exact Hs|intros r2 Hr2; rewrite Hr1 in Hr2; by injection Hr2 as <-]|done|done|done|exact EpZ| |by left].
         - destruct Hu as [[-> _]|(H1 & H2 & _)]; [by left|by right].
         - unfold kept_thread. rewrite EkZ. destruct (Z.eqb_spec k' NONE) as [|Hkn]; [done|]. intros k [= <-]. destruct (Hk' Hkn) as (Hmk & Hku & Hle & Hleu).
           split.
@@ -152,8 +152,9 @@ Section wake.
       - subst Y. apply steady_requested; [done|]. by apply Hwork.
       - destruct HY as (Z' & HZ' & ->).
         assert (accounts_valid Z' /\ same_place Z1 Z') as [HaZ [F1 F2 F3 F4 F5 F6 F7]] by (destruct (_ =? _); [by apply (accounts_slice this ours)|by subst Z']).
+        assert (same_payers X Z') as HpZ by (destruct (_ =? _); [eapply payers_trans; [exact ZP|by apply (payers_slice this)]|by subst Z']).
         unfold with_floor. split; [cbn; congruence|]. split.
-        + apply at_work_word; [done..|]. apply Hwork; [done|congruence..].
+        + apply at_work_word; [done..|]. apply Hwork; [done|congruence..|exact HpZ].
         + unfold floor_sound. cbn [queues set_word word String.eqb Ascii.eqb Bool.eqb]. rewrite F4, F7, ZM, Ek'. split; [destruct (_ && _); [done|apply best_floor]|].
           intros Hkn. assert (word X "kept" <> NONE) as Hkx by (destruct Hu as [[_ <-]|(-> & ? & _)]; done). destruct (Hmark Hkx) as [_ Hmk]. rewrite (proj2 (Z.eqb_neq (word X "arch_need_resched") 0) Hmk). by split.
     Qed.
@@ -162,6 +163,7 @@ Section wake.
       intros Hp (_ & _ & _ & v & Hins) (has & X1 & Hhas & HY). destruct sleeper as (_ & _ & _ & _ & _ & Hot & _). pose proof HX as (_ & Hw & _). pose proof (work_accounts _ _ _ _ Hw) as Ha.
       assert (accounts_valid X1 /\ same_place X X1) as [Ha1 P1].
       { destruct (_ =? NONE); [by destruct Hhas as [_ ->]|]. by apply (accounts_has_time ours X t has). }
+      assert (same_payers X X1) as Q1 by (destruct (_ =? NONE); [by destruct Hhas as [_ ->]|by eapply payers_has_time]).
       destruct (has =? 0); [subst Y; by apply park_steady|]. eapply made_ready_steady; [done..| |exact HY]. unfold less_important in *. rewrite (same_kept _ _ P1). by destruct (negb _ && _).
     Qed.
 
@@ -216,7 +218,7 @@ Section wake.
       may_be_queued this t (ready_priority r) kp s X /\ sched_park (queues X) cpu (parked_queue cpu) t = Some s'.
   Proof using Hcpu ours_bound.
     intros HX Ht Hr. destruct (sleeper self t X HX Ht) as (r' & rs & Hr' & Hst & Hprio & Hot & Hne & _). rewrite Hr in Hr'. injection Hr' as <-.
-    pose proof HX as (_ & Hw & _). pose proof Hw as [Hok Hown Hk _ _ _ _]. pose proof (ok_valid _ _ _ Hok) as Hv. pose proof Ht as (Hc & _ & Hf & _).
+    pose proof HX as (_ & Hw & _). pose proof Hw as [Hok Hown Hk _ _ _ _ _]. pose proof (ok_valid _ _ _ Hok) as Hv. pose proof Ht as (Hc & _ & Hf & _).
     destruct (park_some cpu (queues X) t Hv Hown Hc) as [s' Hp]; [by eexists|done|].
     assert (exists kp, (forall k, word X "kept" <> NONE -> ready_threads (queues X) !! word X "kept" = Some k -> kp = ready_priority k) /\
       (word X "kept" <> NONE -> NUM_CPU <= word X "kept" /\ word X "kept" ∈ queue_free (ready_queues (queues X)) /\ exists k, ready_threads (queues X) !! word X "kept" = Some k /\ kp = ready_priority k)) as (kp & Hkp & Hkept).
@@ -237,7 +239,7 @@ Section wake.
       (valid_payer ours X t Ha Hot) (valid_time ours X Ha) Hq Hp Hno)].
     cbn beta. intros v Y [_ HY]. destruct (_ && _ && _) eqn:E.
     - apply andb_true_iff in E as [[_ E1%Z.leb_le]%andb_true_iff E2%Z.leb_le]. subst Y. split.
-      + apply steady_requested; [done|]. eapply keep_work; [exact HX|exact Ht|exact Hr|done|by split|lia|lia].
+      + apply steady_requested; [done|]. eapply keep_work; [exact HX|exact Ht|exact Hr|done|by split|by split|lia|lia].
       + split; [by left|]. intros k Hk. assert (word X "kept" <> NONE) as Hkn by (intros En; unfold kept_thread in Hk; by rewrite (proj2 (Z.eqb_eq _ _) En) in Hk).
         destruct (Hmark Hkn) as [Ef _]. unfold ARCH_FLOOR_NONE, NUM_PRIORITY in *. lia.
     - split; [by eapply inserted_steady|by eapply inserted_awake].

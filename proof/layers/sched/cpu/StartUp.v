@@ -44,6 +44,7 @@ Section start.
   Section cpu.
     Context (home_idle : forall t, 0 <= t < NUM_CPU -> home t = t) (base_bound : forall t, 0 <= t < NUM_THREAD -> 0 <= base t < NUM_PRIORITY).
     Context (time_bound : forall t, 0 <= t < NUM_THREAD -> 0 <= time_period t < horizon /\ 0 <= time_budget t < horizon).
+    Context (idle_free : forall t, 0 <= t < NUM_CPU -> time_period t = 0).
     Context (this : nat).
     Notation cpu := (Z.of_nat this).
     Context (Hcpu : 0 <= cpu < NUM_CPU).
@@ -343,9 +344,9 @@ Section start.
       destruct (ready_best_spec (queues X) cpu) as [[-> _]|(q & ? & ? & -> & Hq & _)]; lia.
     Qed.
     Theorem sched_init_cpu_promises : does quiet kernel_entry M this of_home timer "sched_init_cpu" [] state_left (fun _ Y => promised this of_home cpu Y).
-    Proof using Hcpu Hd home_idle base_bound time_bound arch_there idle_runs clock_there HM HT HR HC.
+    Proof using Hcpu Hd home_idle base_bound time_bound idle_free arch_there idle_runs clock_there HM HT HR HC.
       eapply does_mono; [|apply (sched_init_cpu_does quiet kernel_entry M this Hcpu of_home timer HM HT HR HC queues_left); exact idle_marked].
-      intros v Y [-> ->]. apply promised_at_start; [lia|exact sched_left| | | | | | | | | | |done].
+      intros v Y [-> ->]. apply promised_at_start; [lia|exact sched_left| | | | | | | | | | | |done].
       - exists []. apply queues_empty. split; [done|]. apply own_queue_spec. by left.
       - intros t [r [Ht _]%threads_there]. exact Ht.
       - change (word state_left "arch_current" = cpu). unfold state_left. cbn [word]. by rewrite idle_runs.
@@ -358,6 +359,7 @@ Section start.
       - intros t Ht. destruct (time_bound t (proj1 Ht)) as [Hp Hb]. split; [by apply (reserved_valid 0 t)|].
         unfold payer_of. change (reservation_of _ t) with (reserved_at_start t). unfold payer, reserved_at_start, take_back. cbn.
         destruct (time_period t =? 0); [by left|by right].
+      - unfold payer_of. change (reservation_of _ cpu) with (reserved_at_start cpu). unfold payer, reserved_at_start, take_back. cbn. by rewrite (idle_free cpu Hcpu).
     Qed.
   End cpu.
 End start.

@@ -227,8 +227,10 @@ Section start.
       assert (base t = 0) as ->; [|done]. destruct (Z.lt_ge_cases t NUM_CPU); [apply home_idle; lia|apply rest_undefined; [lia|done]]. }
     assert (forall t, 0 <= t < NUM_THREAD -> 0 <= time_period t < horizon /\ 0 <= time_budget t < horizon) as Htb.
     { intros t Ht. destruct (decide (t ∈ defined)) as [Hin|Hout]; [by apply time_bound|]. by destruct (no_budget t (or_introl Hout)) as [-> ->]. }
+    assert (forall t, 0 <= t < NUM_CPU -> time_period t = 0) as Hidle.
+    { intros t Ht. apply (no_budget t). left. intros Hin. destruct (defined_bound t Hin). lia. }
     eapply calls_mono; [|by apply start_up_leaves]. cbn beta. intros d Hd e c He Hcpu [Hw Hcur Hk Ha] Ht. specialize (Hd e He).
     destruct (cpu_holds home base time_period time_budget Hb c Hcpu e Hd Hw Ha (timer c) Ht) as (w & H1 & H2 & H3). exists (state_left home base time_period time_budget c e), w. split; [done|]. split; [done|]. split; [done|].
-    apply (sched_init_cpu_promises home base time_period time_budget (fun t Ht => proj1 (home_idle t Ht)) Hb Htb c Hcpu e Hd Hw Hcur (timer c) Hk quiet kernel_entry M HM HT HR HC).
+    apply (sched_init_cpu_promises home base time_period time_budget (fun t Ht => proj1 (home_idle t Ht)) Hb Htb Hidle c Hcpu e Hd Hw Hcur (timer c) Hk quiet kernel_entry M HM HT HR HC).
   Qed.
 End start.
