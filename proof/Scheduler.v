@@ -1,9 +1,9 @@
 (** The scheduler: theorems about threads that call its C, on the machine of threads, where they hand their CPUs to each other.
 
     They are about the C of the layers [sched], [thread] and [queue], as generated from the files that the kernel is built from. Threads serve
-    the timer's interrupt and the beginnings of periods that it returns, yield, let the scheduler decide who runs, and block, in any order
-    that their client likes. What is not in them: threads that end, that are woken from other CPUs, or whose time is lent; and the locks and
-    memory that [Main] is about. *)
+    the timer's interrupt and the beginnings of periods that it returns, yield, let the scheduler decide who runs, block, and end, in any order
+    that their client likes. What is not in them: threads that are woken from other CPUs, or whose time is lent; and the locks and memory that
+    [Main] is about. *)
 From Ashlar Require Export layers.sched.threads.ClientThreads layers.sched.cpu.PromiseRelease layers.sched.cpu.StartUpCode.
 From Ashlar Require Import layers.pagemap.Code.
 Local Opaque gmap_lookup gmap_partial_alter.
@@ -19,7 +19,7 @@ Section scheduler.
   Context (HR : forall f fd, resched_module f = Some fd -> M f = Some fd).
   Context (HP : forall f fd, pagemap_module f = Some fd -> M f = Some fd).
   Context (HC : M "arch_cpu"%string = None) (HB : M "arch_highest_bit"%string = None) (load_below : M "arch_page_map_load"%string = None).
-  Context (functions_exported : Forall (fun f => exported f = true) ["sched_yield"; "sched_decide"; "sched_timer_interrupt"; "sched_release"; "sched_prepare_block"; "sched_block"]%string).
+  Context (functions_exported : Forall (fun f => exported f = true) ["sched_yield"; "sched_decide"; "sched_timer_interrupt"; "sched_release"; "sched_prepare_block"; "sched_block"; "sched_exit_current"]%string).
   Notation A := (system C (c_engine (arch_builtins kernel_entry) M exported)).
   Notation S := (shared_kernel kernel_entry M exported C).
   (** CPUs and their threads; which cells go with a CPU when it is handed over; a layer below, that lets a CPU without locks read the clock and
@@ -38,6 +38,7 @@ Section scheduler.
   Notation touches_nothing f := (forall c, timed c f [] ∅ (fun _ d => d = ∅)).
   Context (loaded_root : touches_nothing "arch_loaded_root"%string).
   Context (fpu_left : touches_nothing "arch_fpu_left"%string) (fpu_leave : touches_nothing "arch_fpu_leave"%string).
+  Context (fpu_unused : touches_nothing "arch_fpu_unused"%string).
   (** The threads of a CPU; those that [user] names may run in user mode. *)
   Definition thread_of (c : nat) (t : Z) : Prop := exists n, t = Z.of_nat n /\ home n = c /\ (n < nthread)%nat.
   Context (user : Z -> Prop).
@@ -60,7 +61,9 @@ Section scheduler.
   | may_release t u x : blocks u = false -> 0 <= x < NUM_THREAD -> due u = Some (SCHED_RELEASE_BASE + x) ->
       (forall v, blocks (creturn C u v) = false /\ due (creturn C u v) = None) -> call_may t u "sched_release" [SCHED_RELEASE_BASE + x]
   | may_prepare t u : blocks u = false -> NUM_CPU <= Z.of_nat t -> (forall v, blocks (creturn C u v) = true) -> call_may t u "sched_prepare_block" [Z.of_nat t]
-  | may_block_now t u : blocks u = true -> (forall v, blocks (creturn C u v) = false /\ due (creturn C u v) = None) -> call_may t u "sched_block" [].
+  | may_block_now t u : blocks u = true -> (forall v, blocks (creturn C u v) = false /\ due (creturn C u v) = None) -> call_may t u "sched_block" []
+  | may_exit t u : blocks u = false -> NUM_CPU <= Z.of_nat t -> (forall v, blocks (creturn C u v) = false /\ due (creturn C u v) = None) ->
+      call_may t u "sched_exit_current" [].
   Definition as_before (u u' : cstate C) : Prop := blocks u' = blocks u /\ due u' = due u.
   Context (client_calls : forall t u, (t < nthread)%nat -> of_thread t u -> match cnext C (home t) u with
     | CDone => True | CTau u' => of_thread t u' /\ as_before u u' | CCall f args => (forall v, of_thread t (creturn C u v)) /\ call_may t u f args
@@ -73,7 +76,7 @@ Section scheduler.
     | CDone => True | CTau u' => can t u' Y
     | CCall f args => may_call kernel_entry C exported M home passes thread_of timer promises can t u f args Y
     | COut v => can t (creturn C u 0) Y end.
-  Proof using HM HQ HT HW HR HP HC HB load_below functions_exported cpus threads home_cpu timer_arms clock loaded_root fpu_left fpu_leave roots client_calls.
+  Proof using HM HQ HT HW HR HP HC HB load_below functions_exported cpus threads home_cpu timer_arms clock loaded_root fpu_left fpu_leave roots client_calls fpu_unused.
     intros Ht [Hof Hcan]. pose proof (client_calls t u Ht Hof) as Hcall. unfold can in *. destruct (cnext C (home t) u) as [|u'|f args|v]; [done| | |].
     { destruct Hcall as (Hof' & Eb & Ed). by rewrite Eb, Ed. }
     2: { destruct Hcall as (Hof' & Eb & Ed). by rewrite Eb, Ed. }
@@ -81,7 +84,7 @@ Section scheduler.
     assert (0 <= Z.of_nat (home t) < NUM_CPU) as Hcpu by (pose proof (home_cpu t Ht); lia). apply Forall_cons in functions_exported as [E1 E]. repeat (apply Forall_cons in E as [? E]).
     assert (forall v Z, blocks (creturn C u v) = false /\ due (creturn C u v) = None -> steady (home t) (thread_of (home t)) (Z.of_nat t) Z -> can t (creturn C u v) Z) as Hafterwards.
     { intros v Z [Eb Ed] HZ. unfold can. rewrite Eb, Ed. by split_and!. }
-    destruct Hcall as [t u f Hb Hf Hafter|t u Hb Hafter|t u x Hb Hx Hdue Hafter|t u Hb Hidle Hafter|t u Hb Hafter]; rewrite Hb in Hcan; (split; [try done|]).
+    destruct Hcall as [t u f Hb Hf Hafter|t u Hb Hafter|t u x Hb Hx Hdue Hafter|t u Hb Hidle Hafter|t u Hb Hafter|t u Hb Hidle Hafter]; rewrite Hb in Hcan; (split; [try done|]).
     - by repeat (apply elem_of_cons in Hf as [->|Hf]; [done|]); apply elem_of_nil in Hf.
     - destruct Hcan as [Hcan _]. repeat (apply elem_of_cons in Hf as [->|Hf]); [..|by apply elem_of_nil in Hf].
       + eapply entered_mono; [|apply serves_entered; apply (sched_yield_steady (home t) Hcpu (thread_of (home t)) passes kernel_entry M (timer (home t)) HM HR HC (Z.of_nat t) Y Hcan)].
@@ -99,6 +102,9 @@ Section scheduler.
       intros v Z HZ. unfold can. by rewrite Hafter.
     - destruct Hcan as [Hwait Hcur]. eapply entered_mono; [|apply (sched_block_promised (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HQ HT HW HR HP HC HB load_below
         (timer_arms (home t)) (clock (home t)) (loaded_root (home t)) (fpu_left (home t)) (fpu_leave (home t)) user (roots (home t)) (Z.of_nat t) Y Hwait Hcur)].
+      intros v Z [_ [HZ _]]. by apply Hafterwards.
+    - destruct Hcan as [Hcan _]. eapply entered_mono; [|apply (sched_exit_current_promised (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HQ HT HW HR HP HC HB load_below
+        (timer_arms (home t)) (clock (home t)) (loaded_root (home t)) (fpu_left (home t)) (fpu_leave (home t)) user (roots (home t)) (Z.of_nat t) (fpu_unused (home t)) Y Hcan Hidle)].
       intros v Z [_ [HZ _]]. by apply Hafterwards.
   Qed.
 

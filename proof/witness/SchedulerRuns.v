@@ -1,5 +1,5 @@
 (** All that [Scheduler] assumes can be met at once: on 16 CPUs, 144 threads serve the timer's interrupt and the periods that it
-    returns, decide, yield, show their numbers and block, with a counter that runs on with each event and a clock made of it.
+    returns, decide, yield, show their numbers, block and end, with a counter that runs on with each event and a clock made of it.
 
     Each CPU's idle thread begins; all other threads wait for their first turn. *)
 From Ashlar Require Import layers.pagemap.Code layers.timer.Proof Scheduler witness.SchedulerStart layers.sched.budget.ClockModel.
@@ -10,16 +10,20 @@ Local Opaque gmap_lookup gmap_partial_alter.
 Record turn := Turn { who_is : nat; step_of : nat; answered : Z }.
 Definition is_release (v : Z) : bool := (SCHED_RELEASE_BASE <=? v) && (v <? SCHED_RELEASE_BASE + NUM_THREAD).
 Definition is_idle (s : turn) : bool := Nat.ltb (who_is s) 16.
+(** The last thread of each CPU ends where others block. *)
+Definition is_last (s : turn) : bool := Nat.leb 128 (who_is s).
+Definition goes_on (s : turn) : bool := is_idle s || is_last s.
 Definition workers : client := Client turn
   (fun _ s => match step_of s with
     | 0%nat => CCall "sched_timer_interrupt" []
     | 1%nat => if is_release (answered s) then CCall "sched_release" [answered s] else CCall "sched_decide" []
     | 2%nat => COut (Z.of_nat (who_is s))
-    | 3%nat => if is_idle s then CCall "sched_yield" [] else CCall "sched_prepare_block" [Z.of_nat (who_is s)]
-    | _ => if is_idle s then CTau (Turn (who_is s) 0 0) else CCall "sched_block" []
+    | 3%nat => if is_idle s then CCall "sched_yield" [] else if is_last s then CCall "sched_exit_current" []
+               else CCall "sched_prepare_block" [Z.of_nat (who_is s)]
+    | _ => if goes_on s then CTau (Turn (who_is s) 0 0) else CCall "sched_block" []
     end)
   (fun s v => Turn (who_is s) (if Nat.leb 4 (step_of s) then 0 else S (step_of s)) v).
-Definition worker_blocks (s : turn) : bool := Nat.leb 4 (step_of s) && negb (is_idle s).
+Definition worker_blocks (s : turn) : bool := Nat.leb 4 (step_of s) && negb (goes_on s).
 Definition worker_due (s : turn) : option Z := if Nat.eqb (step_of s) 1 && is_release (answered s) then Some (answered s) else None.
 Definition worker_of (t : nat) (s : turn) : Prop := who_is s = t.
 
@@ -73,7 +77,7 @@ Proof. reflexivity. Qed.
 Definition counting : layer cprim mem :=
   Layer cprim (fun _ p m l => Ok (if String.eqb p.1 "arch_counter" then Z.of_nat (length l) else 0) m p) (fun _ _ => True).
 Definition harmless (p : cprim) : Prop :=
-  p ∈ [("arch_counter", []); ("arch_loaded_root", []); ("arch_fpu_left", []); ("arch_fpu_leave", [])]%string \/
+  p ∈ [("arch_counter", []); ("arch_loaded_root", []); ("arch_fpu_left", []); ("arch_fpu_leave", []); ("arch_fpu_unused", [])]%string \/
   exists t, p = ("arch_timer_arm"%string, [t]).
 Definition no_entry (_ : Z) : Z := 0.
 Lemma harmless_timed c f args d : scheduler_code f = None -> (forall m, arch_builtins no_entry c f args m = None) -> harmless (f, args) ->
@@ -118,12 +122,13 @@ Proof.
       clear E. subst v. by apply may_release.
     + apply may_decide; [done|names|done].
   - done.
-  - unfold is_idle at 1. cbn [who_is]. destruct (Nat.ltb t 16) eqn:E; (split; [done|]).
-    + apply may_decide; [done|names|]. intros x. split; [|done]. change (negb (Nat.ltb t 16) = false). by rewrite E.
-    + apply may_prepare; [done|apply Nat.ltb_ge in E; unfold NUM_CPU; lia|]. intros x. change (negb (Nat.ltb t 16) = true). by rewrite E.
-  - unfold is_idle at 1. cbn [who_is]. destruct (Nat.ltb t 16) eqn:E; (split; [done|]).
-    + split; [|done]. change (false = negb (Nat.ltb t 16)). by rewrite E.
-    + apply may_block_now; [|done]. change (negb (Nat.ltb t 16) = true). by rewrite E.
+  - unfold is_idle at 1, is_last at 1. cbn [who_is]. destruct (Nat.ltb t 16) eqn:E; [split; [done|]|destruct (Nat.leb 128 t) eqn:El; (split; [done|])].
+    + apply may_decide; [done|names|]. intros x. split; [|done]. change (negb (Nat.ltb t 16 || Nat.leb 128 t) = false). by rewrite E.
+    + apply may_exit; [done|apply Nat.ltb_ge in E; unfold NUM_CPU; lia|]. intros x. split; [|done]. change (negb (Nat.ltb t 16 || Nat.leb 128 t) = false). by rewrite E, El.
+    + apply may_prepare; [done|apply Nat.ltb_ge in E; unfold NUM_CPU; lia|]. intros x. change (negb (Nat.ltb t 16 || Nat.leb 128 t) = true). by rewrite E, El.
+  - unfold goes_on at 1, is_idle at 1, is_last at 1. cbn [who_is]. destruct (Nat.ltb t 16 || Nat.leb 128 t) eqn:E; (split; [done|]).
+    + split; [|done]. change (false = negb (Nat.ltb t 16 || Nat.leb 128 t)). by rewrite E.
+    + apply may_block_now; [|done]. change (negb (Nat.ltb t 16 || Nat.leb 128 t) = true). by rewrite E.
 Qed.
 
 Lemma none_mine c : OwnCells.mine cell_of_cpu no_cell c ∅.
@@ -155,6 +160,7 @@ Proof.
   - intros c v m l _. by eexists.
   - exact timer_arms.
   - exact clock.
+  - intros c. apply harmless_timed; [reflexivity|reflexivity|left; names].
   - intros c. apply harmless_timed; [reflexivity|reflexivity|left; names].
   - intros c. apply harmless_timed; [reflexivity|reflexivity|left; names].
   - intros c. apply harmless_timed; [reflexivity|reflexivity|left; names].

@@ -159,4 +159,30 @@ Section code.
       fpu_leave user roots promised self X Hb)].
     cbn beta. intros v Y [-> (Z & HZ & ->)]. split; [done|]. apply promised_unmarked. by apply Hafter.
   Qed.
+  (** A thread that is not idle ends. It goes on only if the CPU is handed to it again, for which it must have been started anew. *)
+  Lemma ended_waits s X : steady self X -> NUM_CPU <= self -> sched_mark (queues X) self thread_is_exited = Some s ->
+    sched_ok cpu None s -> sched_owns cpu s -> waiting (ended s X).
+  Proof using Hcpu.
+    intros (Ec & Hw & _) Hc E Hok' Hown'. destruct (at_work_thread this ours self X Hw) as (rs & Hrs & Hrun & Hf & Hos). pose proof Hw as [Hok Hown Hk Ho Ha Hrel _ _].
+    pose proof (ok_valid _ _ _ Hok) as Hv. destruct (mark_moves cpu (queues X) Hv _ _ _ E) as (Hm & _ & _ & r & Hr & _). unfold ended. rewrite Ec.
+    split; cbn [queues set_queues set_reservation]; [done|done| | | |].
+    - intros t Et. destruct (Hk t Et) as [Hmk _]. by eapply marked_kept.
+    - exact (moved_ours ours (queues X) self s Hm (ex_intro _ r Hr) Ho).
+    - destruct Ha as [Ht Hres Hch]. split; [exact Ht| |exact Hch]. intros t Hot. unfold payer_of. cbn. destruct (Z.eqb_spec t self) as [->|Hne]; [|by apply Hres].
+      destruct (Hres self Hos) as [Hval _]. split; [exact Hval|]. unfold payer, take_back. cbn. destruct (period _ =? 0); [by left|by right].
+    - intros t Ht. destruct (Hrel t Ht) as (rt & Hrt & Hst). exists rt. split; [|done].
+      assert (t <> self) as Hne by (intros ->; rewrite Hrs in Hrt; injection Hrt as ->; by rewrite Hrun in Hst).
+      change (ready_threads s !! t = Some rt). by rewrite (proj1 (Hm t Hne)).
+  Qed.
+  Context (fpu_unused : timed "arch_fpu_unused" [] ∅ (fun _ d => d = ∅)).
+  Theorem sched_exit_current_promised X : steady self X -> NUM_CPU <= self -> entered "sched_exit_current" [] X (fun v Y => v = 0 /\ promised self Y).
+  Proof using Hcpu ours_bound HM HQ HT HW HR HP HC HB load_below timer_arms clock loaded_root fpu_left fpu_leave fpu_unused roots.
+    intros HX Hc. pose proof HX as (Ec & Hw & _). destruct (at_work_thread this ours self X Hw) as (_ & _ & _ & _ & Hos). pose proof Hw as [Hok Hown _ _ _ _ _ _].
+    destruct (marked cpu self (queues X) Hok Hown thread_is_exited) as (s & E & Hok' & Hown'); [done..|].
+    pose proof (ended_waits s X HX Hc E Hok' Hown') as HwX. assert (word (ended s X) "arch_current" = self) as EcX by done.
+    destruct (waiting_blocks this Hcpu ours ours_bound self (ended s X) HwX EcX) as [Hb Hafter]. rewrite <- Ec in Hos, E.
+    eapply entered_mono; [|by apply (sched_exit_current_entered quiet kernel_entry M this Hcpu ours timer HM HQ HT HW HR HP HC HB load_below timer_arms clock loaded_root fpu_unused fpu_left
+      fpu_leave user roots promised self s X)].
+    cbn beta. intros v Y [-> HY]. split; [done|]. by apply Hafter.
+  Qed.
 End code.

@@ -163,13 +163,18 @@ Section run.
     intros w Hw. rewrite <- (left_id_L ∅ (∪) w). eapply timed_mono; [|apply timed_frame; [apply map_disjoint_empty_l|exact fpu_unused]].
     cbn beta. intros v d' (d1 & -> & _ & ->). exists X. rewrite (left_id_L ∅ (∪)). done.
   Qed.
-  Theorem sched_exit_current_goes s X : ours (word X "arch_current") -> sched_mark (queues X) (word X "arch_current") thread_is_exited = Some s ->
-    may_block (ended s X) -> goes "sched_exit_current" [] X (fun v Y => v = 0 /\ blocked (ended s X) Y).
+  Theorem sched_exit_current_entered s X : ours (word X "arch_current") -> sched_mark (queues X) (word X "arch_current") thread_is_exited = Some s ->
+    may_block (ended s X) -> entered "sched_exit_current" [] X (fun v Y => v = 0 /\ blocked (ended s X) Y).
   Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave fpu_unused roots Hcpu timer_arms clock.
-    intros Ho Hs (t & s' & Hn & Hr). enters sched_exit_current_code. on. this_cpu. on. use current_does. on. use set_state_does. on. use exempt_does. on. use take_back_does.
+    intros Ho Hs (t & s' & Hn & Hr). opens sched_exit_current_code. on. this_cpu. on. use current_does. on. use set_state_does. on. use exempt_does. on. use take_back_does.
     cbn [reservation_of set_queues set_reservation]. rewrite Z.eqb_refl.
     on. eapply runs_call; [intros ?; evaluate|apply unused_does|]. intros v Y ->. locals_simpl. locals_plain. on. 
     fold (ended s X). use sched_next_does. switch_by sched_run_goes; [exact Hr|]. intros w Y [-> HY]. split; [done|]. by exists t, s'.
+  Qed.
+  Theorem sched_exit_current_goes s X : ours (word X "arch_current") -> sched_mark (queues X) (word X "arch_current") thread_is_exited = Some s ->
+    may_block (ended s X) -> goes "sched_exit_current" [] X (fun v Y => v = 0 /\ blocked (ended s X) Y).
+  Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave fpu_unused roots Hcpu timer_arms clock.
+    intros Ho Hs H. by apply entered_goes, sched_exit_current_entered.
   Qed.
 
   (** ** Handing over without a decision *)
