@@ -1,10 +1,10 @@
 (** The scheduler: theorems about threads that call its C, on the machine of threads, where they hand their CPUs to each other.
 
     They are about the C of the layers [sched], [thread] and [queue], as generated from the files that the kernel is built from. Threads serve
-    the timer's interrupt and the beginnings of periods that it returns, yield, let the scheduler decide who runs, block, and end, in any order
-    that their client likes. What is not in them: threads that are woken from other CPUs, or whose time is lent; and the locks and memory that
-    [Main] is about. *)
-From Ashlar Require Export layers.sched.threads.ClientThreads layers.sched.cpu.PromiseRelease layers.sched.cpu.StartUpCode.
+    the timer's interrupt and the beginnings of periods that it returns, yield, let the scheduler decide who runs, hand over to a thread that
+    is kept to run next, block, and end, in any order that their client likes. What is not in them: threads that are woken from other CPUs, or
+    whose time is lent; and the locks and memory that [Main] is about. *)
+From Ashlar Require Export layers.sched.threads.ClientThreads layers.sched.cpu.PromiseRelease layers.sched.cpu.PromiseHandOver layers.sched.cpu.StartUpCode.
 From Ashlar Require Import layers.pagemap.Code.
 Local Opaque gmap_lookup gmap_partial_alter.
 Local Open Scope Z_scope.
@@ -19,7 +19,7 @@ Section scheduler.
   Context (HR : forall f fd, resched_module f = Some fd -> M f = Some fd).
   Context (HP : forall f fd, pagemap_module f = Some fd -> M f = Some fd).
   Context (HC : M "arch_cpu"%string = None) (HB : M "arch_highest_bit"%string = None) (load_below : M "arch_page_map_load"%string = None).
-  Context (functions_exported : Forall (fun f => exported f = true) ["sched_yield"; "sched_decide"; "sched_timer_interrupt"; "sched_release"; "sched_prepare_block"; "sched_block"; "sched_exit_current"]%string).
+  Context (functions_exported : Forall (fun f => exported f = true) ["sched_yield"; "sched_decide"; "sched_timer_interrupt"; "sched_release"; "sched_prepare_block"; "sched_block"; "sched_exit_current"; "sched_hand_over"]%string).
   Notation A := (system C (c_engine (arch_builtins kernel_entry) M exported)).
   Notation S := (shared_kernel kernel_entry M exported C).
   (** CPUs and their threads; which cells go with a CPU when it is handed over; a layer below, that lets a CPU without locks read the clock and
@@ -54,7 +54,7 @@ Section scheduler.
       [sched_block] next. [due]: an event that the timer's interrupt has returned, and that the thread has not served. *)
   Context (of_thread : nat -> cstate C -> Prop) (blocks : cstate C -> bool) (due : cstate C -> option Z).
   Inductive call_may : nat -> cstate C -> string -> list Z -> Prop :=
-  | may_decide t u f : blocks u = false -> f ∈ ["sched_yield"; "sched_decide"]%string ->
+  | may_decide t u f : blocks u = false -> f ∈ ["sched_yield"; "sched_decide"; "sched_hand_over"]%string ->
       (forall v, blocks (creturn C u v) = false /\ due (creturn C u v) = None) -> call_may t u f []
   | may_serve_timer t u : blocks u = false ->
       (forall v, blocks (creturn C u v) = false /\ (due (creturn C u v) = None \/ due (creturn C u v) = Some v)) -> call_may t u "sched_timer_interrupt" []
@@ -92,6 +92,9 @@ Section scheduler.
       + eapply entered_mono; [|apply (sched_decide_promised (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HQ HT HW HR HP HC HB load_below
           (timer_arms (home t)) (clock (home t)) (loaded_root (home t)) (fpu_left (home t)) (fpu_leave (home t)) user (roots (home t)) (Z.of_nat t) Y Hcan)].
         intros v Z [_ [HZ _]]. by apply Hafterwards.
+      + eapply entered_mono; [|apply (sched_hand_over_promised (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HQ HT HW HR HP HC HB load_below
+          (timer_arms (home t)) (clock (home t)) (loaded_root (home t)) (fpu_left (home t)) (fpu_leave (home t)) user (roots (home t)) (Z.of_nat t) Y Hcan)].
+        intros v Z [[_ [HZ _]]|[_ ->]]; by apply Hafterwards.
     - destruct Hcan as [Hcan _]. eapply entered_mono; [|apply serves_entered; apply (sched_timer_interrupt_steady (home t) Hcpu (thread_of (home t)) passes kernel_entry M (timer (home t)) HM HT HW HR HC
           (timer_arms (home t)) (clock (home t)) (Z.of_nat t) Y Hcan)].
       intros v Z [HZ Hdue]. destruct (Hafter v) as [Eb Ed]. unfold can. rewrite Eb. split_and!; [done..|]. intros e Ee. destruct Ed as [Ed|Ed]; rewrite Ed in Ee; [done|]. by injection Ee as <-.

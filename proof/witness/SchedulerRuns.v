@@ -1,5 +1,5 @@
 (** All that [Scheduler] assumes can be met at once: on 16 CPUs, 144 threads serve the timer's interrupt and the periods that it
-    returns, decide, yield, show their numbers, block and end, with a counter that runs on with each event and a clock made of it.
+    returns, decide, hand over, yield, show their numbers, block and end, with a counter that runs on with each event and a clock made of it.
 
     Each CPU's idle thread begins; all other threads wait for their first turn. *)
 From Ashlar Require Import layers.pagemap.Code layers.timer.Proof Scheduler witness.SchedulerStart layers.sched.budget.ClockModel.
@@ -16,7 +16,7 @@ Definition goes_on (s : turn) : bool := is_idle s || is_last s.
 Definition workers : client := Client turn
   (fun _ s => match step_of s with
     | 0%nat => CCall "sched_timer_interrupt" []
-    | 1%nat => if is_release (answered s) then CCall "sched_release" [answered s] else CCall "sched_decide" []
+    | 1%nat => if is_release (answered s) then CCall "sched_release" [answered s] else CCall (if is_idle s then "sched_decide" else "sched_hand_over") []
     | 2%nat => COut (Z.of_nat (who_is s))
     | 3%nat => if is_idle s then CCall "sched_yield" [] else if is_last s then CCall "sched_exit_current" []
                else CCall "sched_prepare_block" [Z.of_nat (who_is s)]
@@ -120,7 +120,7 @@ Proof.
       { unfold is_release in E. apply andb_true_iff in E as [E1%Z.leb_le E2%Z.ltb_lt]. exists (v - SCHED_RELEASE_BASE). lia. }
       assert (worker_due (Turn t 1 v) = Some v) as Hd by (unfold worker_due; cbn [step_of answered Nat.eqb andb]; by rewrite E).
       clear E. subst v. by apply may_release.
-    + apply may_decide; [done|names|done].
+    + apply may_decide; [done|destruct (is_idle _); names|done].
   - done.
   - unfold is_idle at 1, is_last at 1. cbn [who_is]. destruct (Nat.ltb t 16) eqn:E; [split; [done|]|destruct (Nat.leb 128 t) eqn:El; (split; [done|])].
     + apply may_decide; [done|names|]. intros x. split; [|done]. change (negb (Nat.ltb t 16 || Nat.leb 128 t) = false). by rewrite E.

@@ -215,12 +215,12 @@ Section run.
   Definition may_hand_over (r : ready_thread) (X : cpu_state) : bool :=
     negb ((word X "kept" =? NONE) || negb (word X "charged" =? NONE) || (word X "arch_current" <? NUM_CPU)) &&
     negb ((negb (spends (reservation_of X (word X "kept")) =? NONE)) || (ready_priority r <? ready_best (queues X) cpu)).
-  Theorem sched_hand_over_goes r s X : (word X "kept" <> NONE -> ours (word X "kept") /\ ready_threads (queues X) !! word X "kept" = Some r /\ 0 <= ready_priority r < NUM_PRIORITY) ->
+  Theorem sched_hand_over_entered r s X : (word X "kept" <> NONE -> ours (word X "kept") /\ ready_threads (queues X) !! word X "kept" = Some r /\ 0 <= ready_priority r < NUM_PRIORITY) ->
     (may_hand_over r X = true -> gives_back s X /\
       suits (word X "kept") (set_word "arch_floor" (ready_best s cpu) (new_slice (ready_priority r + 1) (given_back s X)))) ->
-    goes "sched_hand_over" [] X (fun v Y => if may_hand_over r X then v = 1 /\ back_on Y else v = 0 /\ Y = X).
+    entered "sched_hand_over" [] X (fun v Y => if may_hand_over r X then v = 1 /\ back_on Y else v = 0 /\ Y = X).
   Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave roots Hcpu timer_arms clock.
-    unfold may_hand_over, NUM_CPU, NUM_PRIORITY. intros Hk Hf. enters sched_hand_over_code. on. this_cpu. on. use current_does. on. get sched_cpu_kept_triple "kept"%string.
+    unfold may_hand_over, NUM_CPU, NUM_PRIORITY. intros Hk Hf. opens sched_hand_over_code. on. this_cpu. on. use current_does. on. get sched_cpu_kept_triple "kept"%string.
     on. get sched_cpu_charged_triple "charged"%string. on. go. change 4294967295 with NONE.
     destruct (Z.eqb_spec (word X "kept") NONE) as [E|Hne]; cbn [orb negb andb] in *; [by go|].
     destruct (word X "charged" =? NONE); cbn [orb negb andb] in *; [|by go]. destruct (word X "arch_current" <? 16) eqn:Ec; cbn [orb negb andb] in *; [by go|].
@@ -232,5 +232,12 @@ Section run.
     on. put_word sched_cpu_set_slice_end_triple "slice_end"%string. on. use set_need_resched_does. change 18446744073709551615 with timer_never.
     rewrite wrap32_next by lia. fold (new_slice (ready_priority r + 1) (given_back s X)). on. use set_floor_does.
     switch_by sched_switch_goes; [done|exact Hfit|]. intros v1 Y [_ HY]. locals_simpl. locals_plain. on. by go.
+  Qed.
+  Theorem sched_hand_over_goes r s X : (word X "kept" <> NONE -> ours (word X "kept") /\ ready_threads (queues X) !! word X "kept" = Some r /\ 0 <= ready_priority r < NUM_PRIORITY) ->
+    (may_hand_over r X = true -> gives_back s X /\
+      suits (word X "kept") (set_word "arch_floor" (ready_best s cpu) (new_slice (ready_priority r + 1) (given_back s X)))) ->
+    goes "sched_hand_over" [] X (fun v Y => if may_hand_over r X then v = 1 /\ back_on Y else v = 0 /\ Y = X).
+  Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave roots Hcpu timer_arms clock.
+    intros Hk Hf. by apply entered_goes, (sched_hand_over_entered r s).
   Qed.
 End run.
