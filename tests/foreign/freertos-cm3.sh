@@ -19,6 +19,9 @@ for program in git arm-linux-gnueabi-gcc; do
 done
 mkdir -p "$folder"
 cd "$folder"
+# Shards of a campaign build at the same time.
+exec 9>lock
+flock 9
 if [ "$(git -C source rev-parse HEAD 2>/dev/null)" != "$commit" ]; then
     rm -rf source
     git init --quiet source
@@ -31,5 +34,6 @@ fi
 port=source/portable/GCC/ARM_CM3
 arm-linux-gnueabi-gcc -O2 -g -mthumb -mcpu=cortex-m3 -mfloat-abi=soft -ffreestanding -fno-pie -no-pie -fno-stack-protector \
     -fno-asynchronous-unwind-tables -w -nostdlib -static -Wl,--build-id=none -T "$tests/link.ld" \
-    -I "$tests/libc" -I "$tests" -I source/include -I $port -o kernel.elf \
+    -I "$tests/libc" -I "$tests" -I source/include -I $port -o kernel.elf.new \
     "$tests/main.c" source/list.c source/queue.c source/tasks.c $port/port.c source/portable/MemMang/heap_1.c
+mv kernel.elf.new kernel.elf
