@@ -1,7 +1,8 @@
 (** All that [Scheduler] assumes can be met at once: on 16 CPUs, 144 threads serve the timer's interrupt and the periods that it
     returns, decide, hand over, yield, show their numbers, block and end, with a counter that runs on with each event and a clock made of it.
 
-    Each CPU's idle thread begins; all other threads wait for their first turn. *)
+    Each CPU's idle thread begins; all other threads wait for their first turn. No thread wakes another here, so what the others call is allowed,
+    and in no run. *)
 From Ashlar Require Import layers.pagemap.Code layers.timer.Proof Scheduler witness.SchedulerStart layers.sched.budget.ClockModel.
 Local Open Scope Z_scope.
 Local Opaque gmap_lookup gmap_partial_alter.

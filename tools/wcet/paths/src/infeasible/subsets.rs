@@ -3,7 +3,7 @@
 
 use wcet_symbolic::{Answer, Solver, SolverError, Term, Terms};
 
-/// Choices that are tried for one seed. Most take a few hundred; where more are needed, those that are found are all.
+/// Choices that are tried for one seed; where more are needed, no more subsets are looked for.
 const CHOICES: u32 = 10_000;
 
 /// The minimal unsatisfiable subsets, by positions, at most `most`, and fewer where the next is hard to look for; what the solver cannot
