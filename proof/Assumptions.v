@@ -21,11 +21,14 @@ Definition theorems := (
   @NonVacuous.workers_run_forever_on_shared_memory,
   @NonVacuous.workers_call_functions,
   @NonVacuous.scheduler_premises_met,
+  @NonVacuous.scheduler_shared_premises_met,
   @NonVacuous.start_up_premises_met,
   @Scheduler.scheduler_never_wrong,
   @Scheduler.highest_priority_runs,
   @Scheduler.time_is_charged,
   @Scheduler.scheduler_calls_return,
   @Scheduler.no_lost_wake_up,
+  @Scheduler.scheduler_on_shared_memory,
+  @Scheduler.scheduler_calls_return_on_shared_memory,
   @Scheduler.start_up_promises).
 Print Assumptions theorems.

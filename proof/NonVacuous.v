@@ -7,7 +7,7 @@
     containers, allocates, shares and frees frames, and uses its ready queues forever. At last the same for [Scheduler]. *)
 From Ashlar Require Import Main witness.Memory witness.Client witness.Run calculus.linking.LinkInfinite layers.spinlock.RoundRobin.
 From Ashlar Require Import layers.spinlock.Proof machine.KernelChain machine.SharedForever.
-From Ashlar Require witness.SchedulerRuns witness.StartUpCells.
+From Ashlar Require witness.SchedulerRuns witness.SchedulerShared witness.StartUpCells.
 
 Section forever.
   (** What [Main] assumes. *)
@@ -234,10 +234,15 @@ Proof. vm_compute. reflexivity. Qed.
 (** * The scheduler's theorems
 
     What [Scheduler] assumes can be met at once too. On each of 16 CPUs its idle thread and eight others serve the timer's interrupt and the
-    periods that it returns, let the scheduler decide, show their numbers, yield, and block; below them is a counter that runs on with each event,
-    and a clock made of it. The idle threads begin, on CPUs as start-up should leave them. *)
-Theorem scheduler_premises_met : never_wrong 144 SchedulerRuns.workers_layer SchedulerRuns.workers_agent SchedulerRuns.threads_at_start.
-Proof. exact SchedulerRuns.workers_never_wrong. Qed.
+    periods that it returns, let the scheduler decide, show their numbers, yield, and block; below them are the locks, and a clock that runs on
+    each time that it is read. The idle threads begin, on CPUs as start-up should leave them. *)
+Theorem scheduler_premises_met budget : never_wrong 144 (SchedulerRuns.workers_layer budget) SchedulerRuns.workers_agent SchedulerRuns.threads_at_start.
+Proof. exact (SchedulerRuns.workers_never_wrong budget). Qed.
+
+(** And so on shared memory, with either lock's code. [witness/SchedulerPlay.v] has a run of it. *)
+Theorem scheduler_shared_premises_met (algorithm : lock_algorithm) (budget fairness_bound : nat) g :
+  SchedulerShared.workers_reach algorithm budget fairness_bound g -> SchedulerShared.workers_safe algorithm budget fairness_bound g.
+Proof. exact (SchedulerShared.workers_on_shared_memory algorithm budget fairness_bound g). Qed.
 
 (** So can what [Scheduler.start_up_promises] assumes of memory: the cells of queues, threads and the scheduler, all of which contain 7. *)
 Theorem start_up_premises_met : exists dq dt ds dm : mem, StartUpCode.start_cells dq dt ds dm /\ dq ##ₘ dt ∪ (ds ∪ dm) /\ dt ##ₘ ds ∪ dm /\ ds ##ₘ dm.

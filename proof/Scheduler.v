@@ -1,58 +1,45 @@
-(** The scheduler: theorems about threads that call its C, on the machine of threads, where they hand their CPUs to each other.
+(** The scheduler: theorems about threads that call its C, on the machine of threads, where they hand their CPUs to each other, and on one
+    shared memory.
 
     They are about the C of the layers [sched], [thread] and [queue], as generated from the files that the kernel is built from. Threads serve
     the timer's interrupt and the beginnings of periods that it returns, yield, let the scheduler decide who runs, hand over to a thread that
     is kept to run next, block, and end, in any order that their client likes. What is not in them: threads that are woken from other CPUs, or
-    whose time is lent; and the locks and memory that [Main] is about. *)
+    whose time is lent; and clients that call what [Main] is about: locks are there, but no thread takes one. *)
+From Ashlar Require Export layers.UnlockedCells layers.spinlock.LocksInThreads layers.spinlock.Proof.
 From Ashlar Require Export layers.sched.threads.ClientThreads layers.sched.cpu.PromiseRelease layers.sched.cpu.PromiseHandOver layers.sched.cpu.StartUpCode.
 From Ashlar Require Import layers.pagemap.Code.
 Local Opaque gmap_lookup gmap_partial_alter.
 Local Open Scope Z_scope.
 
-Section scheduler.
-  (** Any client; the code of the layers; what is below them, given by the caller. *)
-  Context (kernel_entry : Z -> Z) (C : client) (exported : string -> bool) (M : module) (stack_below : M switch_stack = None).
-  Context (HM : forall f fd, sched_module f = Some fd -> M f = Some fd).
-  Context (HQ : forall f fd, queue_module f = Some fd -> M f = Some fd).
-  Context (HT : forall f fd, thread_module f = Some fd -> M f = Some fd).
-  Context (HW : forall f fd, switch_module f = Some fd -> M f = Some fd).
-  Context (HR : forall f fd, resched_module f = Some fd -> M f = Some fd).
-  Context (HP : forall f fd, pagemap_module f = Some fd -> M f = Some fd).
-  Context (HC : M "arch_cpu"%string = None) (HB : M "arch_highest_bit"%string = None) (load_below : M "arch_page_map_load"%string = None).
-  Context (functions_exported : Forall (fun f => exported f = true) ["sched_yield"; "sched_decide"; "sched_timer_interrupt"; "sched_release"; "sched_prepare_block"; "sched_block"; "sched_exit_current"; "sched_hand_over"]%string).
-  Notation A := (system C (c_engine (arch_builtins kernel_entry) M exported)).
-  Notation S := (shared_kernel kernel_entry M exported C).
-  (** CPUs and their threads; which cells go with a CPU when it is handed over; a layer below, that lets a CPU without locks read the clock and
-      show values. *)
-  Context (L : layer cprim mem) (ncpu nthread : nat) (cpus : Z.of_nat ncpu <= NUM_CPU) (threads : Z.of_nat nthread <= NUM_THREAD).
-  Context (home first : nat -> nat) (home_cpu : forall t, (t < nthread)%nat -> (home t < ncpu)%nat) (begin : nat -> ast A).
-  Context (cell_of_cpu : nat -> cell -> bool) (parked : cell -> bool) (calm : nat -> log L -> bool) (own_calm : own_replay L calm).
-  Context (passes : cprim -> Prop) (pass_ordinary : forall p, passes p -> switch_means p = Ordinary).
-  Context (pass : forall c p m l, passes p -> calm c l = true -> exists v o, lstep L c p m l = Ok v m o /\ calm c (Event c o :: l) = true).
-  Context (out_calm : forall c v m l, calm c l = true -> exists o, lstep L c (OUT, [v]) m l = Ok 0 m o /\ calm c (Event c o :: l) = true).
+(** The code of the layers [sched], [thread], [queue] and [pagemap], and of [arch] where it switches threads; nothing else has the names of what
+    lies below. The functions that clients call are exported. *)
+Record has_scheduler (exported : string -> bool) (M : module) : Prop := {
+  has_sched f fd : sched_module f = Some fd -> M f = Some fd; has_queue f fd : queue_module f = Some fd -> M f = Some fd;
+  has_thread f fd : thread_module f = Some fd -> M f = Some fd; has_pagemap f fd : pagemap_module f = Some fd -> M f = Some fd;
+  has_switch f fd : switch_module f = Some fd -> M f = Some fd; has_resched f fd : resched_module f = Some fd -> M f = Some fd;
+  stack_below : M switch_stack = None; cpu_below : M "arch_cpu"%string = None; bit_below : M "arch_highest_bit"%string = None;
+  load_below : M "arch_page_map_load"%string = None;
+  calls_exported : Forall (fun f => exported f = true) ["sched_yield"; "sched_decide"; "sched_timer_interrupt"; "sched_release"; "sched_prepare_block";
+    "sched_block"; "sched_exit_current"; "sched_hand_over"]%string }.
 
-  (** What [arch] and [timer] do, on each CPU. *)
-  Notation timed c := (timed passes kernel_entry M c).
-  Context (timer : nat -> mem -> Prop) (timer_arms : forall c e t, timer c e -> timed c "timer_arm" [t] e (fun _ e' => timer c e')).
-  Context (clock : forall c, clock_forward passes kernel_entry M c).
-  Notation touches_nothing f := (forall c, timed c f [] ∅ (fun _ d => d = ∅)).
-  Context (loaded_root : touches_nothing "arch_loaded_root"%string).
-  Context (fpu_left : touches_nothing "arch_fpu_left"%string) (fpu_leave : touches_nothing "arch_fpu_leave"%string).
-  Context (fpu_unused : touches_nothing "arch_fpu_unused"%string).
-  (** The threads of a CPU; those that [user] names may run in user mode. *)
-  Definition thread_of (c : nat) (t : Z) : Prop := exists n, t = Z.of_nat n /\ home n = c /\ (n < nthread)%nat.
-  Context (user : Z -> Prop).
-  Context (roots : forall c e t, timer c e -> thread_of c t -> exists root, e !! field_cell "thread" t "root" = Some root /\ root_ok root /\ (user t -> root <> NONE)).
+(** What [arch] and the timer do on each CPU, with what they have of it ([timer]), where a CPU's threads are those that [ours] says, and those
+    that [user] names may run in user mode. [passes]: primitives that the layer below lets pass. *)
+Record arch_does (passes : cprim -> Prop) (kernel_entry : Z -> Z) (M : module) (ours : nat -> Z -> Prop) (timer : nat -> mem -> Prop) (user : Z -> Prop) : Prop := {
+  timer_arms c e t : timer c e -> timed passes kernel_entry M c "timer_arm" [t] e (fun _ e' => timer c e');
+  clock c : clock_forward passes kernel_entry M c;
+  loaded_root c : keeps_timer passes kernel_entry M c (timer c) "arch_loaded_root";
+  fpu_left c : keeps_timer passes kernel_entry M c (timer c) "arch_fpu_left";
+  fpu_leave c : keeps_timer passes kernel_entry M c (timer c) "arch_fpu_leave";
+  fpu_unused c : keeps_timer passes kernel_entry M c (timer c) "arch_fpu_unused";
+  roots c e t : timer c e -> ours c t -> exists root, e !! field_cell "thread" t "root" = Some root /\ root_ok root /\ (user t -> root <> NONE) }.
 
-  Definition promises (c : nat) (to : Z) (Y : cpu_state) : Prop := promised c (thread_of c) to Y.
-  Local Lemma promises_thread c to Y : promises c to Y -> thread_of c to.
-  Proof using. intros [(_ & Hw & _) _]. by destruct (at_work_thread c (thread_of c) to Y Hw) as (_ & _ & _ & _ & Ho). Qed.
-  Local Lemma thread_bound c t : thread_of c t -> 0 <= t < NUM_THREAD.
-  Proof using threads. clear cpus. intros (n & -> & _ & Hn). lia. Qed.
+(** Threads are numbered; thread [n] belongs to CPU [home n]. *)
+Definition thread_of (home : nat -> nat) (nthread : nat) (c : nat) (t : Z) : Prop := exists n, t = Z.of_nat n /\ home n = c /\ (n < nthread)%nat.
 
-  (** The client. [of_thread t u]: thread [t] may come into state [u]. Where [blocks] says so, the thread is marked as blocked, and calls
-      [sched_block] next. [due]: an event that the timer's interrupt has returned, and that the thread has not served. *)
-  Context (of_thread : nat -> cstate C -> Prop) (blocks : cstate C -> bool) (due : cstate C -> option Z).
+(** The client. [of_thread t u]: thread [t] may come into state [u]. Where [blocks] says so, the thread is marked as blocked, and calls
+    [sched_block] next. [due]: an event that the timer's interrupt has returned, and that the thread has not served. *)
+Section client.
+  Context (C : client) (home : nat -> nat) (nthread : nat) (of_thread : nat -> cstate C -> Prop) (blocks : cstate C -> bool) (due : cstate C -> option Z).
   Inductive call_may : nat -> cstate C -> string -> list Z -> Prop :=
   | may_decide t u f : blocks u = false -> f ∈ ["sched_yield"; "sched_decide"; "sched_hand_over"]%string ->
       (forall v, blocks (creturn C u v) = false /\ due (creturn C u v) = None) -> call_may t u f []
@@ -65,9 +52,36 @@ Section scheduler.
   | may_exit t u : blocks u = false -> NUM_CPU <= Z.of_nat t -> (forall v, blocks (creturn C u v) = false /\ due (creturn C u v) = None) ->
       call_may t u "sched_exit_current" [].
   Definition as_before (u u' : cstate C) : Prop := blocks u' = blocks u /\ due u' = due u.
-  Context (client_calls : forall t u, (t < nthread)%nat -> of_thread t u -> match cnext C (home t) u with
+  Definition keeps_calls : Prop := forall t u, (t < nthread)%nat -> of_thread t u -> match cnext C (home t) u with
     | CDone => True | CTau u' => of_thread t u' /\ as_before u u' | CCall f args => (forall v, of_thread t (creturn C u v)) /\ call_may t u f args
-    | COut v => of_thread t (creturn C u 0) /\ as_before u (creturn C u 0) end).
+    | COut v => of_thread t (creturn C u 0) /\ as_before u (creturn C u 0) end.
+End client.
+
+Section scheduler.
+  (** Any client; the code of the layers; what is below them, given by the caller. *)
+  Context (kernel_entry : Z -> Z) (C : client) (exported : string -> bool) (M : module) (code : has_scheduler exported M).
+  Notation A := (system C (c_engine (arch_builtins kernel_entry) M exported)).
+  Notation S := (shared_kernel kernel_entry M exported C).
+  (** CPUs and their threads; which cells go with a CPU when it is handed over; a layer below, that lets a CPU without locks read the clock and
+      show values. *)
+  Context (L : layer cprim mem) (ncpu nthread : nat) (cpus : Z.of_nat ncpu <= NUM_CPU) (threads : Z.of_nat nthread <= NUM_THREAD).
+  Context (home first : nat -> nat) (home_cpu : forall t, (t < nthread)%nat -> (home t < ncpu)%nat) (begin : nat -> ast A).
+  Context (cell_of_cpu : nat -> cell -> bool) (parked : cell -> bool) (calm : nat -> log L -> bool) (own_calm : own_replay L calm).
+  Context (passes : cprim -> Prop) (pass_ordinary : forall p, passes p -> switch_means p = Ordinary).
+  Context (pass : forall c p m l, passes p -> calm c l = true -> exists v o, lstep L c p m l = Ok v m o /\ calm c (Event c o :: l) = true).
+  Context (out_calm : forall c v m l, calm c l = true -> exists o, lstep L c (OUT, [v]) m l = Ok 0 m o /\ calm c (Event c o :: l) = true).
+
+  Notation thread_of := (thread_of home nthread).
+  Context (timer : nat -> mem -> Prop) (user : Z -> Prop) (arch : arch_does passes kernel_entry M thread_of timer user).
+
+  Definition promises (c : nat) (to : Z) (Y : cpu_state) : Prop := promised c (thread_of c) to Y.
+  Local Lemma promises_thread c to Y : promises c to Y -> thread_of c to.
+  Proof using. intros [(_ & Hw & _) _]. by destruct (at_work_thread c (thread_of c) to Y Hw) as (_ & _ & _ & _ & Ho). Qed.
+  Local Lemma thread_bound c t : thread_of c t -> 0 <= t < NUM_THREAD.
+  Proof using threads. clear cpus. intros (n & -> & _ & Hn). lia. Qed.
+
+  Context (of_thread : nat -> cstate C -> Prop) (blocks : cstate C -> bool) (due : cstate C -> option Z).
+  Context (client_calls : keeps_calls C home nthread of_thread blocks due).
   Definition can (t : nat) (u : cstate C) (Y : cpu_state) : Prop := of_thread t u /\
     if blocks u then waiting (home t) (thread_of (home t)) Y /\ word Y "arch_current" = Z.of_nat t
     else steady (home t) (thread_of (home t)) (Z.of_nat t) Y /\ forall v, due u = Some v -> was_due v Y.
@@ -76,7 +90,8 @@ Section scheduler.
     | CDone => True | CTau u' => can t u' Y
     | CCall f args => may_call kernel_entry C exported M home passes thread_of timer promises can t u f args Y
     | COut v => can t (creturn C u 0) Y end.
-  Proof using HM HQ HT HW HR HP HC HB load_below functions_exported cpus threads home_cpu timer_arms clock loaded_root fpu_left fpu_leave roots client_calls fpu_unused.
+  Proof using code arch cpus threads home_cpu client_calls.
+    destruct code as [HM HQ HT HP HW HR _ HC HB load_below functions_exported]. destruct arch as [timer_arms clock loaded_root fpu_left fpu_leave fpu_unused roots].
     intros Ht [Hof Hcan]. pose proof (client_calls t u Ht Hof) as Hcall. unfold can in *. destruct (cnext C (home t) u) as [|u'|f args|v]; [done| | |].
     { destruct Hcall as (Hof' & Eb & Ed). by rewrite Eb, Ed. }
     2: { destruct Hcall as (Hof' & Eb & Ed). by rewrite Eb, Ed. }
@@ -124,7 +139,7 @@ Section scheduler.
       Whatever the threads of all CPUs do, no function has undefined behaviour, and no state comes up that one of them does not expect. *)
   Theorem scheduler_never_wrong : never_wrong nthread TL TA P.
   Proof using All.
-    apply (client_never_wrong kernel_entry C exported M stack_below L nthread home first begin cell_of_cpu parked calm own_calm passes pass_ordinary pass out_calm
+    apply (client_never_wrong kernel_entry C exported M (stack_below _ _ code) L nthread home first begin cell_of_cpu parked calm own_calm passes pass_ordinary pass out_calm
       thread_of timer promises promises_thread can client_may P start).
   Qed.
 
@@ -138,7 +153,7 @@ Section scheduler.
   Theorem highest_priority_runs l c d : traces nthread TL TA P l -> transit L home c l = Some d -> exists Y,
     State.holds c (thread_of c) (timer c) Y d /\ promised c (thread_of c) (Z.of_nat (current_thread L first c (cpu_view L home l))) Y.
   Proof using All.
-    intros Hl Hd. destruct (state_at_switch kernel_entry C exported M stack_below L nthread home first begin cell_of_cpu parked calm own_calm passes pass_ordinary pass out_calm
+    intros Hl Hd. destruct (state_at_switch kernel_entry C exported M (stack_below _ _ code) L nthread home first begin cell_of_cpu parked calm own_calm passes pass_ordinary pass out_calm
       thread_of timer promises promises_thread can client_may P start l c d Hl Hd) as [H _]. exact H.
   Qed.
 
@@ -162,8 +177,17 @@ Section scheduler.
       run TL TA (hands_valid L nthread home first cell_of_cpu parked calm (whole_promise cell_of_cpu (cpu_promise thread_of timer promises))) t
         (between_calls kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm thread_of timer promises can t) (gagent g t) l.
   Proof using All.
-    intros Hr Ht. apply (calls_return kernel_entry C exported M stack_below L nthread home first begin cell_of_cpu parked calm own_calm passes pass_ordinary pass out_calm
+    intros Hr Ht. apply (calls_return kernel_entry C exported M (stack_below _ _ code) L nthread home first begin cell_of_cpu parked calm own_calm passes pass_ordinary pass out_calm
       thread_of timer promises promises_thread can client_may P start g t Hr Ht).
+  Qed.
+
+  Notation hands := (hands_valid L nthread home first cell_of_cpu parked calm (whole_promise cell_of_cpu (cpu_promise thread_of timer promises))).
+  Notation between := (between_calls kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm thread_of timer promises can).
+  Local Lemma between_kept t : (t < nthread)%nat -> run TL TA hands t (between t) (P t) [] /\
+    forall x l, run TL TA hands t (between t) x l -> safe_step TL TA hands t (run TL TA hands t (between t)) x l.
+  Proof using All.
+    intros Ht. split; [by apply run_done, start|]. intros x l. by apply (running_step kernel_entry C exported M (stack_below _ _ code) L nthread home first begin cell_of_cpu
+      parked calm own_calm passes pass_ordinary pass out_calm thread_of timer promises promises_thread can client_may t x l).
   Qed.
 
   (** * 5. No lost wake-up
@@ -175,10 +199,124 @@ Section scheduler.
       This is about [sched_ready] of a thread of the same CPU, in any state in which a thread runs. *)
   Theorem no_lost_wake_up c self t Y : (c < ncpu)%nat -> steady c (thread_of c) self Y -> sleeps t Y ->
     does passes kernel_entry M c (thread_of c) (timer c) "sched_ready" [t] Y (fun _ Z => steady c (thread_of c) self Z /\ all_awake t Y Z).
-  Proof using HM HQ HT HR HC timer_arms clock cpus threads.
+  Proof using code arch cpus threads.
+    destruct code as [HM HQ HT _ _ HR _ HC _ _ _]. destruct arch as [timer_arms clock _ _ _ _ _].
     intros Hc. apply (sched_ready_steady c ltac:(lia) (thread_of c) (thread_bound c) passes kernel_entry M (timer c) HM HQ HT HR HC (timer_arms c) (clock c)).
   Qed.
 End scheduler.
+
+Local Lemma locks_free algorithm : lock_module algorithm switch_stack = None /\ lock_module algorithm new_stack = None.
+Proof. by destruct algorithm. Qed.
+
+Section shared_memory.
+  (** Either lock's code; what each lock guards at the start; all that [Section scheduler] names. *)
+  Context (algorithm : lock_algorithm) (kernel_entry : Z -> Z) (ncpu budget fairness_bound : nat) (cpus : Z.of_nat ncpu <= NUM_CPU).
+  Context (init : Z -> mem) (init_apart : forall k k', k <> k' -> init k ##ₘ init k').
+  Context (C : client) (exported : string -> bool) (M : module) (code : has_scheduler exported M).
+  Notation Mlock := (lock_module algorithm).
+  Context (locks_apart : upper_module (spinlock.Spec.reserved Mlock) M).
+  Notation contending := (lock_contending algorithm ncpu budget fairness_bound).
+  Notation atomics := (atomics_layer fairness_bound init kernel_guarded contending).
+  Notation locks := (locks budget NUM_LOCK init kernel_guarded).
+  Notation O := (atomic_ownership init kernel_guarded (bounded_fair fairness_bound contending)).
+  Notation B := (arch_builtins kernel_entry).
+  Notation A := (system C (c_engine B M exported)).
+  Notation S0 := (shared_kernel kernel_entry (module_union M Mlock) exported C).
+  Notation S := (shared_kernel kernel_entry M exported C).
+  Context (nthread : nat) (threads : Z.of_nat nthread <= NUM_THREAD) (home first : nat -> nat) (begin : nat -> ast A).
+  Notation thread_of := (thread_of home nthread).
+  Context (cell_of_cpu : nat -> cell -> bool) (timer : nat -> mem -> Prop) (user : Z -> Prop).
+  (** The clock is read without an event: what it shows next is a function of what it showed last. *)
+  Notation nothing := (fun _ : cprim => False).
+  Context (arch : arch_does nothing kernel_entry M thread_of timer user).
+  Context (of_thread : nat -> cstate C -> Prop) (blocks : cstate C -> bool) (due : cstate C -> option Z).
+  Context (client_calls : keeps_calls C home nthread of_thread blocks due).
+  Notation lower := (lower B Mlock C exported M).
+  Notation T0 := (agent_threads S0 home switch_means (fun t => lower (begin t))).
+  Notation T := (agent_threads S home switch_means begin).
+  Notation promises := (fun c to Y => promised c (thread_of c) to Y).
+  (** The start: each thread of its CPU waits for its first turn, but one; cells are dealt out to threads and locks, and those that suspended
+      threads have are no lock's. *)
+  Context (P : nat -> tstate T) (START : starts T ncpu nthread home first P).
+  Context (start : forall t, (t < nthread)%nat -> between_calls kernel_entry C exported M locks nthread home first begin cell_of_cpu unlocked_cell holds_none
+    thread_of timer promises (can C nthread home of_thread blocks due) t (P t) []).
+  Notation P0 := (fun t => lower_thread B Mlock home C exported M S0 S switch_means begin (P t)).
+  Context (start_parked : forall t, (t < nthread)%nat -> tphase T (P t) = Suspended -> all_parked (fun x => unlocked_cell x = true) (tmem T (P t))).
+  Context (threads_apart : forall t t', (t < nthread)%nat -> (t' < nthread)%nat -> t <> t' -> tmem T (P t) ##ₘ tmem T (P t')).
+  Context (threads_init : forall t k, (t < nthread)%nat -> tmem T (P t) ##ₘ init k).
+  Context (m0 : nat -> mem) (M0 : flat_memory T0 nthread home P0 m0).
+  Context (memory : mem) (CPUS : forall c, (c < ncpu)%nat -> m0 c ⊆ memory) (LOCKS : forall k, init k ⊆ memory).
+  (** The hardware's scheduler is as fair as the locks need. *)
+  Context (fairness : nat -> atomic_log -> Prop) (FAIR : forall c l, fairness c (erase O l) -> bounded_fair fairness_bound contending c l).
+  Notation HW0 := (switch_hardware atomic_hardware).
+  Notation SO := (switch_ownership O nthread home first).
+  Notation ST := (shared_threads S0 home switch_means (fun t => lower (begin t))).
+  Notation cpu_fairness := (fun c (l : list (event (hmark HW0))) => fairness c (base_marks atomic_hardware l)).
+  Notation PF := (flat_start T0 first P0 m0 : nat -> ast (flat_agent T0)).
+
+  Local Lemma home_cpu t : (t < nthread)%nat -> (home t < ncpu)%nat.
+  Proof using START. apply (start_home _ _ _ _ _ _ START). Qed.
+  Local Lemma no_switch (p : cprim) : nothing p -> switch_means p = Ordinary.
+  Proof using. done. Qed.
+  Local Lemma no_pass c (p : cprim) m (l : log locks) : nothing p -> holds_none c l = true ->
+    exists v o, lstep locks c p m l = Ok v m o /\ holds_none c (Event c o :: l) = true.
+  Proof using. done. Qed.
+  Local Notation own_calm := (holds_none_own NUM_LOCK budget init kernel_guarded).
+  Local Notation out_calm := (holds_none_out NUM_LOCK budget init kernel_guarded).
+  Local Lemma never_wrong_here : never_wrong nthread (thread_layer locks (cell_baton cell_of_cpu unlocked_cell) nthread home first holds_none) (thread_agent T) P.
+  Proof using cpus code threads arch client_calls START start.
+    exact (scheduler_never_wrong kernel_entry C exported M code locks ncpu nthread cpus threads home first home_cpu begin cell_of_cpu unlocked_cell holds_none own_calm
+      nothing no_switch no_pass out_calm timer user arch of_thread blocks due client_calls P start).
+  Qed.
+
+  (** * 6. All this on one shared memory
+
+      CPUs that interleave over one memory, each with a continuation for every thread of its own, with the locks' code linked in: none does
+      anything undefined, no two are about to touch the same cell, and in the log of threads that explains what they have done, each CPU that
+      is being handed over is in a state that [promised] allows for the thread that comes. *)
+  Theorem scheduler_on_shared_memory g : multicore_reach ncpu HW0 ST cpu_fairness memory PF g ->
+    (forall c, (c < ncpu)%nat -> ~ multicore_wrong HW0 ST cpu_fairness c g) /\ ~ conflict ncpu HW0 ST g /\
+    exists l, mlog g = erase SO (cpu_view atomics home l) /\ forall c d, transit atomics home c l = Some d ->
+      exists Y, State.holds c (thread_of c) (timer c) Y d /\ promised c (thread_of c) (Z.of_nat (current_thread atomics first c (cpu_view atomics home l))) Y.
+  Proof using cpus init_apart code locks_apart threads arch client_calls START start start_parked threads_apart threads_init M0 CPUS LOCKS FAIR.
+    intros Hr.
+    destruct (locks_in_threads kernel_entry ncpu budget fairness_bound NUM_LOCK init kernel_guarded Mlock contending
+      (locks_implemented algorithm kernel_entry ncpu budget fairness_bound init kernel_guarded cpus) (proj1 (locks_free algorithm)) (proj2 (locks_free algorithm))
+      (fun k m => map_filter_subseteq _ m) C exported M locks_apart nthread home first begin cell_of_cpu unlocked_cell
+      (fun k m r Hd Hp => kernel_guarded_unlocked m r Hd Hp k) holds_none P START start_parked threads_apart threads_init init_apart m0 M0
+      memory CPUS LOCKS fairness FAIR never_wrong_here g Hr) as (H1 & H2 & l & Hl & Ht).
+    split; [exact H1|]. split; [exact H2|]. exists l. split; [exact Hl|]. intros c d Hd.
+    destruct (thread_abs_same nthread atomics locks lock_view (cell_baton cell_of_cpu unlocked_cell) home first holds_none l) as (_ & E2 & E3 & _).
+    rewrite <- E2. rewrite <- E3 in Hd.
+    exact (highest_priority_runs kernel_entry C exported M code locks ncpu nthread cpus threads home first home_cpu begin cell_of_cpu unlocked_cell holds_none own_calm
+      nothing no_switch no_pass out_calm timer user arch of_thread blocks due client_calls P start _ c d Ht Hd).
+  Qed.
+  Notation between := (between_calls kernel_entry C exported M locks nthread home first begin cell_of_cpu unlocked_cell holds_none thread_of timer promises
+    (can C nthread home of_thread blocks due)).
+  (** * 7. Calls return on shared memory
+
+      In every execution there in which its CPU moves, and turns to it, again and again, a thread is between two calls again and again. *)
+  Theorem scheduler_calls_return_on_shared_memory (ex : nat -> multicore HW0 (A := flat_agent T0)) (schedule : nat -> nat) t :
+    ex 0%nat = multicore_start HW0 memory PF -> (forall i, multicore_step ncpu HW0 ST cpu_fairness (schedule i) (ex i) (ex (Datatypes.S i))) ->
+    (t < nthread)%nat -> fair schedule (home t) -> (forall i, exists j, (i <= j)%nat /\ fcur T0 (magent (ex j) (home t)) = t) ->
+    forall i, exists j x l, (i <= j)%nat /\ between t x l /\ fcode T0 (magent (ex j) (home t)) t = (tphase T x, lower (tcode T x)).
+  Proof using cpus init_apart code locks_apart threads arch client_calls START start start_parked threads_apart threads_init M0 CPUS LOCKS FAIR.
+    set (hands := hands_valid locks nthread home first cell_of_cpu unlocked_cell holds_none (whole_promise cell_of_cpu (cpu_promise thread_of timer promises))).
+    set (TL := thread_layer locks (cell_baton cell_of_cpu unlocked_cell) nthread home first holds_none). set (TA := thread_agent T).
+    pose proof (between_kept kernel_entry C exported M code locks ncpu nthread cpus threads home first home_cpu begin cell_of_cpu unlocked_cell holds_none own_calm
+      nothing no_switch no_pass out_calm timer user arch of_thread blocks due client_calls P start) as Hkept.
+    apply (locks_in_threads_return kernel_entry ncpu budget fairness_bound NUM_LOCK init kernel_guarded Mlock contending
+      (locks_implemented algorithm kernel_entry ncpu budget fairness_bound init kernel_guarded cpus) (proj1 (locks_free algorithm)) (proj2 (locks_free algorithm))
+      (fun k m => map_filter_subseteq _ m) C exported M locks_apart nthread home first begin cell_of_cpu unlocked_cell
+      (fun k m r Hd Hp => kernel_guarded_unlocked m r Hd Hp k) holds_none P START start_parked threads_apart threads_init init_apart m0 M0
+      memory CPUS LOCKS fairness FAIR never_wrong_here (and_legal TL hands) (fun t => run TL TA hands t (between t)) between).
+    - by intros l [_ Hl].
+    - split; [by constructor|constructor].
+    - intros u Hu. by apply Hkept.
+    - intros u x l Hu Hx. by apply safe_step_and_legal, Hkept.
+    - intros u x l Hu Hx. by apply run_and_legal.
+  Qed.
+End shared_memory.
 
 Section start_up.
   (** Any system: of each thread that it defines, the process, the CPU, the priority, and the period and budget of its reservation, 0 without one.
@@ -198,7 +336,7 @@ Section start_up.
   Context (passes : cprim -> Prop) (timer : nat -> mem -> Prop).
   Notation calls := (start_up_calls home base time_period time_budget process defined).
 
-  (** * 6. Start-up
+  (** * 8. Start-up
 
       Whatever the memory of queues, threads and the scheduler contains: after [queue_init], [thread_init] and [sched_init], and [thread_define]
       and [sched_reserve] for each thread of the system, every CPU has cells of its own, none of which is another's, in which [sched_init_cpu]

@@ -1,9 +1,9 @@
 (** All that [Scheduler] assumes can be met at once: on 16 CPUs, 144 threads serve the timer's interrupt and the periods that it
-    returns, decide, hand over, yield, show their numbers, block and end, with a counter that runs on with each event and a clock made of it.
+    returns, decide, hand over, yield, show their numbers, block and end, above the spin locks, with a clock that runs on each time that it is read.
 
     Each CPU's idle thread begins; all other threads wait for their first turn. No thread wakes another here, so what the others call is allowed,
-    and in no run. *)
-From Ashlar Require Import layers.pagemap.Code layers.timer.Proof Scheduler witness.SchedulerStart layers.sched.budget.ClockModel.
+    and in no run; and no thread takes a lock. *)
+From Ashlar Require Import layers.pagemap.Code layers.timer.Proof witness.SchedulerStart Scheduler layers.sched.budget.ClockModel.
 Local Open Scope Z_scope.
 Local Opaque gmap_lookup gmap_partial_alter.
 
@@ -29,11 +29,17 @@ Definition worker_due (s : turn) : option Z := if Nat.eqb (step_of s) 1 && is_re
 Definition worker_of (t : nat) (s : turn) : Prop := who_is s = t.
 
 (** ** The code *)
-(** What [arch] must do, as the proofs have it; the clock is [ClockModel]'s. *)
+(** What [arch] must do, as the proofs have it. The clock is [ClockModel]'s, on a counter that is beyond what the clock said last; the alarm,
+    the page maps and the vector unit are not there. *)
+Definition arch_counter_code : fundef := Fun 0 1
+  (Seq (Call (Some 0%nat) "arch_cpu" []) (Return (Bin W64 Add (Load "arch_clock" (Var 0) "" (Const 0)) (Const 1)))).
+Definition arch_nothing (arguments : nat) : fundef := Fun arguments 0 (Return (Const 0)).
 Definition arch_functions : list (string * fundef) :=
   [("arch_current", arch_current_code); ("arch_switch", arch_switch_code); ("arch_thread_init", arch_thread_init_code);
    ("arch_need_resched", arch_need_resched_code); ("arch_set_need_resched", arch_set_need_resched_code);
-   ("arch_floor", arch_floor_code); ("arch_set_floor", arch_set_floor_code); ("arch_clock_ns", arch_clock_ns_code)]%string.
+   ("arch_floor", arch_floor_code); ("arch_set_floor", arch_set_floor_code); ("arch_clock_ns", arch_clock_ns_code); ("arch_counter", arch_counter_code);
+   ("arch_timer_arm", arch_nothing 1); ("arch_loaded_root", arch_nothing 0); ("arch_fpu_left", arch_nothing 0); ("arch_fpu_leave", arch_nothing 0);
+   ("arch_fpu_unused", arch_nothing 0)]%string.
 Definition all_functions : list (string * fundef) :=
   sched_module_list ++ queue_module_list ++ thread_module_list ++ pagemap_module_list ++ timer_module_list ++ arch_functions.
 Definition scheduler_code : module := module_of all_functions.
@@ -51,70 +57,72 @@ Lemma names_differ : NoDup all_functions.*1.
 Proof. apply (bool_decide_unpack _). vm_compute. exact I. Qed.
 Lemma has_all l f fd : (forall x, x ∈ l -> x ∈ all_functions) -> module_of l f = Some fd -> scheduler_code f = Some fd.
 Proof. intros Hl H. apply in_module_of; [apply names_differ|]. by apply Hl, module_of_in. Qed.
-Lemma has_sched f fd : sched_module f = Some fd -> scheduler_code f = Some fd.
+Local Lemma code_sched f fd : sched_module f = Some fd -> scheduler_code f = Some fd.
 Proof. apply (has_all sched_module_list). intros x Hx. unfold all_functions. rewrite !elem_of_app. by left. Qed.
-Lemma has_queue f fd : queue_module f = Some fd -> scheduler_code f = Some fd.
+Local Lemma code_queue f fd : queue_module f = Some fd -> scheduler_code f = Some fd.
 Proof. apply (has_all queue_module_list). intros x Hx. unfold all_functions. rewrite !elem_of_app. by right; left. Qed.
-Lemma has_thread f fd : thread_module f = Some fd -> scheduler_code f = Some fd.
+Local Lemma code_thread f fd : thread_module f = Some fd -> scheduler_code f = Some fd.
 Proof. apply (has_all thread_module_list). intros x Hx. unfold all_functions. rewrite !elem_of_app. by right; right; left. Qed.
-Lemma has_pagemap f fd : pagemap_module f = Some fd -> scheduler_code f = Some fd.
+Local Lemma code_pagemap f fd : pagemap_module f = Some fd -> scheduler_code f = Some fd.
 Proof. apply (has_all pagemap_module_list). intros x Hx. unfold all_functions. rewrite !elem_of_app. by do 3 right; left. Qed.
-Lemma has_timer f fd : timer_module f = Some fd -> scheduler_code f = Some fd.
+Local Lemma code_timer f fd : timer_module f = Some fd -> scheduler_code f = Some fd.
 Proof. apply (has_all timer_module_list). intros x Hx. unfold all_functions. rewrite !elem_of_app. by do 4 right; left. Qed.
 Lemma has_arch l f fd : (forall x, x ∈ l -> x ∈ arch_functions) -> module_of l f = Some fd -> scheduler_code f = Some fd.
 Proof. intros Hl. apply has_all. intros x Hx%Hl. unfold all_functions. rewrite !elem_of_app. by do 5 right. Qed.
-Lemma has_switch f fd : switch_module f = Some fd -> scheduler_code f = Some fd.
+Local Lemma code_switch f fd : switch_module f = Some fd -> scheduler_code f = Some fd.
 Proof. apply (has_arch (take 3 arch_functions)). intros x Hx. rewrite <- (take_drop 3 arch_functions). apply elem_of_app. by left. Qed.
-Lemma has_resched f fd : resched_module f = Some fd -> scheduler_code f = Some fd.
+Local Lemma code_resched f fd : resched_module f = Some fd -> scheduler_code f = Some fd.
 Proof.
   apply (has_arch (take 4 (drop 3 arch_functions))). intros x Hx. rewrite <- (take_drop 3 arch_functions). apply elem_of_app. right.
   rewrite <- (take_drop 4 (drop 3 arch_functions)). apply elem_of_app. by left.
 Qed.
-Lemma has_clock : scheduler_code "arch_clock_ns" = Some arch_clock_ns_code.
-Proof. reflexivity. Qed.
-
-(** ** The layer below *)
-(** Everything is allowed, and has no effect but that the counter counts the events. *)
-Definition counting : layer cprim mem :=
-  Layer cprim (fun _ p m l => Ok (if String.eqb p.1 "arch_counter" then Z.of_nat (length l) else 0) m p) (fun _ _ => True).
-Definition harmless (p : cprim) : Prop :=
-  p ∈ [("arch_counter", []); ("arch_loaded_root", []); ("arch_fpu_left", []); ("arch_fpu_leave", []); ("arch_fpu_unused", [])]%string \/
-  exists t, p = ("arch_timer_arm"%string, [t]).
-Definition no_entry (_ : Z) : Z := 0.
-Lemma harmless_timed c f args d : scheduler_code f = None -> (forall m, arch_builtins no_entry c f args m = None) -> harmless (f, args) ->
-  timed harmless no_entry scheduler_code c f args d (fun _ d' => d' = d).
-Proof. apply timed_primitive. Qed.
-Lemma timer_arms c e t : timer_of c e -> timed harmless no_entry scheduler_code c "timer_arm" [t] e (fun _ e' => timer_of c e').
+Definition exports (_ : string) : bool := true.
+Theorem code_has_scheduler : has_scheduler exports scheduler_code.
 Proof.
-  intros [Hd Hr]. eapply timed_mono; [|apply (timer_arm_timed harmless no_entry scheduler_code c); [exact has_timer|reflexivity| |exact Hd]].
-  - intros v e' [_ ->]. split; [eexists; apply own_lookup|]. intros u Hu. rewrite own_lookup_ne by (unfold field_cell; congruence). by apply Hr.
-  - eapply timed_mono; [|apply harmless_timed; [reflexivity|reflexivity|right; by exists t]]. by intros _ d ->.
+  split; [exact code_sched|exact code_queue|exact code_thread|exact code_pagemap|exact code_switch|exact code_resched|reflexivity..|].
+  by repeat apply Forall_cons_2; try apply Forall_nil_2.
 Qed.
-Lemma clock c : clock_forward harmless no_entry scheduler_code c.
-Proof. apply clock_model; [exact has_timer|exact has_clock|reflexivity|reflexivity|left; by left]. Qed.
+
+(** ** What [arch] does *)
+Definition no_entry (_ : Z) : Z := 0.
+Definition nothing (_ : cprim) : Prop := False.
+Lemma arch_nothing_timed f n c args d : scheduler_code f = Some (arch_nothing n) -> length args = n ->
+  timed nothing no_entry scheduler_code c f args d (fun _ d' => d' = d).
+Proof. intros Hf Hn. eapply timed_body; [exact Hf|done|]. by eapply during_return. Qed.
+Lemma arch_nothing_keeps f c : scheduler_code f = Some (arch_nothing 0) -> keeps_timer nothing no_entry scheduler_code c (timer_of c) f.
+Proof. intros Hf e He. eapply timed_mono; [|by apply (arch_nothing_timed f 0)]. by intros v e' ->. Qed.
+Lemma counter_timed c past : timed nothing no_entry scheduler_code c "arch_counter" [] {[clock_cell c := past]} (fun _ d => d = {[clock_cell c := past]}).
+Proof.
+  eapply timed_body; [reflexivity|done|]. unfold arch_counter_code. cbn [fn_body fn_locals]. timed_step.
+  eapply during_this_cpu; [reflexivity|evaluate|]. locals_simpl.
+  assert (({[clock_cell c := past]} : mem) !! (("arch_clock", Z.of_nat c, "", 0)%string : cell) = Some past) as Hx by apply lookup_singleton.
+  by timed_step.
+Qed.
+Theorem code_arch_does : arch_does nothing no_entry scheduler_code (Scheduler.thread_of home_of 144) timer_of (fun _ => True).
+Proof.
+  split; [|intros c; by apply clock_model, counter_timed; [exact code_timer|..]|intros c; by apply arch_nothing_keeps..|].
+  - intros c e t [Hd Hr]. eapply timed_mono; [|apply (timer_arm_timed nothing no_entry scheduler_code c); [exact code_timer|reflexivity| |exact Hd]].
+    + intros v e' [_ ->]. split; [eexists; apply own_lookup|]. intros u Hu. rewrite own_lookup_ne by (unfold field_cell; congruence). by apply Hr.
+    + eapply timed_mono; [|by apply (arch_nothing_timed _ 1)]. by intros _ d ->.
+  - intros c e t [_ Hr] Ht. exists 0. split; [by apply Hr|]. split; [right; unfold NUM_FRAME; lia|done].
+Qed.
 
 (** ** The start *)
 Definition first_of (c : nat) : nat := c.
 Definition cell_of_cpu (c : nat) (x : cell) : bool := bool_decide (is_Some (start_of_cpu c !! x)).
-Definition exports (_ : string) : bool := true.
-Definition no_cell (_ : cell) : bool := false.
-Definition always (_ : nat) (_ : log counting) : bool := true.
+Definition nothing_guarded (_ : Z) : mem := ∅.
+Notation start_locks budget := (locks budget NUM_LOCK nothing_guarded kernel_guarded).
 Local Notation S := (shared_kernel no_entry scheduler_code exports workers).
 Local Notation A := (system workers (c_engine (arch_builtins no_entry) scheduler_code exports)).
 Definition begins (t : nat) : ast A := Idle (Turn t 0 0 : cstate workers) ∅.
-Local Notation T := (agent_threads S start_home switch_means begins).
+Local Notation T := (agent_threads S home_of switch_means begins).
 Definition threads_at_start (t : nat) : tstate T :=
-  if Nat.ltb t 16 then thread_at S start_home switch_means begins Running (Idle (Turn t 0 0 : cstate workers) (start_of_cpu t ∪ ∅))
+  if Nat.ltb t 16 then thread_at S home_of switch_means begins Running (Idle (Turn t 0 0 : cstate workers) (start_of_cpu t ∪ ∅))
   else TState T Suspended (bare S (Idle (Turn t 4 0 : cstate workers) ∅)) ∅.
 
-Lemma workers_call t (u : turn) : worker_of t u -> match cnext workers (start_home t) u with
-  | CDone => True
-  | CTau u' => worker_of t u' /\ as_before workers worker_blocks worker_due u u'
-  | CCall f args => (forall v, worker_of t (creturn workers u v)) /\ call_may workers worker_blocks worker_due t u f args
-  | COut v => worker_of t (creturn workers u 0) /\ as_before workers worker_blocks worker_due u (creturn workers u 0)
-  end.
+Lemma workers_call : keeps_calls workers home_of 144 worker_of worker_blocks worker_due.
 Proof.
-  destruct u as [w n v]. unfold worker_of. cbn [who_is]. intros ->. destruct n as [|[|[|[|n]]]]; cbn [cnext workers step_of answered who_is].
+  intros t [w n v] _. unfold worker_of. cbn [who_is]. intros ->. destruct n as [|[|[|[|n]]]]; cbn [cnext workers step_of answered who_is].
   - split; [done|]. apply may_serve_timer; [done|]. intros x. split; [done|]. unfold worker_due. cbn. destruct (is_release x); auto.
   - destruct (is_release v) eqn:E; (split; [done|]).
     + assert (exists x, 0 <= x < NUM_THREAD /\ v = SCHED_RELEASE_BASE + x) as (x & Hx & Hv).
@@ -132,47 +140,33 @@ Proof.
     + apply may_block_now; [|done]. change (negb (Nat.ltb t 16 || Nat.leb 128 t) = true). by rewrite E.
 Qed.
 
-Lemma none_mine c : OwnCells.mine cell_of_cpu no_cell c ∅.
+Lemma none_mine c : OwnCells.mine cell_of_cpu unlocked_cell c ∅.
 Proof. intros x v H. change ((∅ : gmap cell Z) !! x = Some v) in H. by rewrite lookup_empty in H. Qed.
 
-Definition workers_layer := thread_layer counting (cell_baton cell_of_cpu no_cell) 144 start_home first_of always.
-Definition workers_agent := thread_agent T.
-Theorem workers_never_wrong : never_wrong 144 workers_layer workers_agent threads_at_start.
-Proof.
-  apply (scheduler_never_wrong no_entry workers exports scheduler_code) with (ncpu := 16%nat) (passes := harmless) (timer := timer_of) (user := fun _ => True)
-    (of_thread := worker_of) (blocks := worker_blocks) (due := worker_due).
-  - reflexivity.
-  - exact has_sched.
-  - exact has_queue.
-  - exact has_thread.
-  - exact has_switch.
-  - exact has_resched.
-  - exact has_pagemap.
-  - reflexivity.
-  - reflexivity.
-  - reflexivity.
-  - by repeat apply Forall_cons_2; try apply Forall_nil_2.
-  - done.
-  - done.
-  - intros t _. apply Nat.mod_upper_bound. done.
-  - done.
-  - intros p [Hp|[t ->]]; [|done]. repeat (apply elem_of_cons in Hp as [->|Hp]; [done|]). by apply elem_of_nil in Hp.
-  - intros c p m l _ _. by eexists _, _.
-  - intros c v m l _. by eexists.
-  - exact timer_arms.
-  - exact clock.
-  - intros c. apply harmless_timed; [reflexivity|reflexivity|left; names].
-  - intros c. apply harmless_timed; [reflexivity|reflexivity|left; names].
-  - intros c. apply harmless_timed; [reflexivity|reflexivity|left; names].
-  - intros c. apply harmless_timed; [reflexivity|reflexivity|left; names].
-  - intros c e t [_ Hr] Ht. exists 0. split; [by apply Hr|]. split; [right; unfold NUM_FRAME; lia|done].
-  - intros t u _. apply workers_call.
-  - intros t Ht. unfold threads_at_start, between_calls. destruct (Nat.ltb_spec t 16) as [Hlt|_].
-    + assert (start_home t = t) as E by (by apply Nat.mod_small). assert (Z.of_nat t < NUM_CPU) as Hc by (unfold NUM_CPU; lia).
+Section runs.
+  Context (budget : nat).
+  Notation L := (start_locks budget).
+  Definition workers_layer := thread_layer L (cell_baton cell_of_cpu unlocked_cell) 144 home_of first_of holds_none.
+  Definition workers_agent := thread_agent T.
+  Lemma home_cpu t : (t < 144)%nat -> (home_of t < 16)%nat.
+  Proof using. intros _. by apply Nat.mod_upper_bound. Qed.
+  Theorem workers_start t : (t < 144)%nat -> between_calls no_entry workers exports scheduler_code L 144 home_of first_of begins cell_of_cpu unlocked_cell holds_none
+    (Scheduler.thread_of home_of 144) timer_of (fun c to Y => promised c (Scheduler.thread_of home_of 144 c) to Y)
+    (can workers 144 home_of worker_of worker_blocks worker_due) t (threads_at_start t) [].
+  Proof using.
+    intros Ht. unfold threads_at_start, between_calls. destruct (Nat.ltb_spec t 16) as [Hlt|_].
+    + assert (home_of t = t) as E by (by apply Nat.mod_small). assert (Z.of_nat t < NUM_CPU) as Hc by (unfold NUM_CPU; lia).
       left. exists (Turn t 0 0), ∅, (start_of_cpu t), (start_state t). unfold can, whole_promise. rewrite E. split; [done|]. split; [split; [|done]|split; [done|]].
       { exact E. }
       split; [by apply start_holds|]. split; [split; [done|]; cbn|].
       { split; [|done]. by apply start_promised. }
       split; [|apply none_mine]. intros x. unfold cell_of_cpu. by rewrite bool_decide_eq_true.
     + right. exists (Turn t 4 0), ∅. split; [done|]. split; [apply none_mine|]. intros Y [HY _]. split; [done|]. cbn. by split.
-Qed.
+  Qed.
+  Theorem workers_never_wrong : never_wrong 144 workers_layer workers_agent threads_at_start.
+  Proof using.
+    apply (scheduler_never_wrong no_entry workers exports scheduler_code code_has_scheduler L 16 144 ltac:(done) ltac:(done) home_of first_of home_cpu begins
+      cell_of_cpu unlocked_cell holds_none (holds_none_own _ _ _ _) nothing ltac:(done) ltac:(done) (holds_none_out _ _ _ _) timer_of (fun _ => True) code_arch_does
+      worker_of worker_blocks worker_due workers_call threads_at_start workers_start).
+  Qed.
+End runs.

@@ -1,11 +1,29 @@
 (** A memory in which a CPU's scheduler can begin: its idle thread runs, all others are blocked, no time is reserved, no event is to
     come, and the alarm is off. *)
-From Ashlar Require Export layers.sched.ready.InitialCells layers.sched.cpu.PromiseRelease layers.sched.threads.Start.
+From Ashlar Require Export layers.sched.ready.InitialCells layers.sched.ready.ParkCode layers.sched.cpu.PromiseRelease.
 Local Open Scope Z_scope.
 Local Opaque gmap_lookup gmap_partial_alter.
 
+(** A thread is marked: its state's cell changes, and nothing else. *)
+Lemma marked_rep cpu s d t x s' : ready_rep cpu s d -> sched_mark s t x = Some s' -> ready_rep cpu s' (<[thread_state_cell t := x]> d).
+Proof.
+  intros (Hv & dq & dm & dt & -> & Hd & Hd' & Hq & Hm & Ht) H. pose proof (sched_mark_valid cpu s Hv t x s' H) as Hv'.
+  destruct (mark_moves cpu s Hv t x s' H) as (Hmv & Eq & Hf & r & Hr & [_ Hs]).
+  destruct (proj2 Ht _ _ Hr) as [_ Hst]. apply map_disjoint_union_r in Hd as [Hqm Hqt].
+  pose proof (ready_threads_mark _ _ t x Ht ltac:(by eexists)) as Ht'.
+  destruct (write_third dq dm dt (thread_state_cell t) x) as (Edt & Hqt1 & Hmt1); [by eexists|done|done|].
+  rewrite Edt. assert (Es : ready_threads s' = ready_mark t x (ready_threads s)).
+  { unfold sched_mark in H. rewrite Hr in H. case_bool_decide; [|done]. by injection H as <-. }
+  rewrite union_swap by done. apply ready_join; [done|done|by apply map_disjoint_union_r|by rewrite Eq| |by rewrite Es].
+  eapply ready_map_same; [|exact Hm]. apply (moves_same cpu s t s' Hmv).
+  - intros p _. by apply in_queue_free; [apply Hv|].
+  - intros p _ Hin. by apply Hs in Hin.
+Qed.
+
+(** Sixteen CPUs, thread [u] on CPU [u mod 16]. *)
+Definition home_of (u : nat) : nat := Nat.modulo u 16.
 (** The threads of CPU [c]. *)
-Definition own_of (c : nat) (t : Z) : Prop := exists n, t = Z.of_nat n /\ start_home n = c /\ (n < 144)%nat.
+Definition own_of (c : nat) (t : Z) : Prop := exists n, t = Z.of_nat n /\ home_of n = c /\ (n < 144)%nat.
 
 Section start.
   Context (c : nat) (Hc : Z.of_nat c < NUM_CPU).
@@ -15,7 +33,7 @@ Section start.
   Lemma own_listed t : own_of c t <-> t ∈ own_thread_list cpu.
   Proof using Hc.
     unfold NUM_CPU in Hc. transitivity (t ∈ own_threads cpu); [rewrite own_threads_spec|unfold own_threads; apply elem_of_list_to_set].
-    unfold InitialCells.own_thread, NUM_CPU, own_of, start_home. split.
+    unfold InitialCells.own_thread, NUM_CPU, own_of, home_of. split.
     - intros (n & -> & Hn & Hlt). exists (Z.of_nat (n / 16) - 1). pose proof (Nat.div_mod_eq n 16) as E. rewrite Hn in E. lia.
     - intros (i & Hi & ->). exists (16 * Z.to_nat (i + 1) + c)%nat. split; [lia|]. split; [|lia].
       replace (16 * Z.to_nat (i + 1) + c)%nat with (c + Z.to_nat (i + 1) * 16)%nat by lia. rewrite Nat.mod_add by lia. apply Nat.mod_small. lia.

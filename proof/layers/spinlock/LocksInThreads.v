@@ -7,6 +7,22 @@
 From Ashlar Require Export layers.spinlock.Spec machine.threads.SharedThreads machine.threads.ThreadLinkRefines.
 From Ashlar Require Export machine.threads.CellBaton machine.threads.SwitchModule machine.SharedKernel.
 
+(** A CPU may be handed over while it holds no lock. *)
+Definition holds_none {D} (c : nat) (l : lock_log D) : bool := match (held c l).1 with [] => true | _ => false end.
+
+Section lock_layer.
+  Context (nlock : Z) (budget : nat) (init : Z -> mem) (guarded : Z -> mem -> mem).
+  Notation L := (lock_layer nlock budget (cell_data init guarded)).
+  Lemma holds_none_own : own_replay L holds_none.
+  Proof. intros c e l Hne. unfold holds_none. simpl. by rewrite decide_False. Qed.
+  Lemma holds_none_out c v m (l : log L) : holds_none c l = true ->
+    exists o, lstep L c (OUT, [v]) m l = Ok 0 m o /\ holds_none c (Event c o :: l) = true.
+  Proof.
+    unfold holds_none. intros Hq. exists (OOut v). simpl. unfold lock_step. rewrite decide_True by done.
+    destruct (held c l) as [[|k ks] n]; [|done]. done.
+  Qed.
+End lock_layer.
+
 Section locks.
   Context (kernel_entry : Z -> Z) (ncpu budget fairness_bound : nat) (nlock : Z) (init : Z -> mem) (guarded : Z -> mem -> mem).
   Context (Mlock : module) (contending : nat -> atomic_log -> Prop).
@@ -103,5 +119,33 @@ Section locks.
       START0 locked_start_apart start_parked m0 M0 memory CPUS (fun k _ => LOCKS k) (fun k k' Hne _ _ => init_apart k k' Hne)
       fairness FAIR NW0 g Hr) as (H1 & H2 & l & Hl & Hg).
     split; [done|]. split; [done|]. exists l. split; [exact Hg|]. by apply HT.
+  Qed.
+
+  (** Liveness. What each thread runs to on the machine of threads, by local reasoning, it reaches on shared memory again and again: if its CPU
+      moves, and turns to it, again and again. *)
+  Notation TA1 := (thread_agent T1).
+  Theorem locks_in_threads_return (GT : log TL1 -> Prop) (I1 Q : nat -> ast TA1 -> log TL1 -> Prop) :
+    (forall l, GT l -> legal TL1 l) -> GT [] -> (forall t, (t < nthread)%nat -> I1 t (P t) []) ->
+    (forall t x l, (t < nthread)%nat -> I1 t x l -> safe_step TL1 TA1 GT t (I1 t) x l) ->
+    (forall t x l, (t < nthread)%nat -> I1 t x l -> run TL1 TA1 GT t (Q t) x l) ->
+    forall (ex : nat -> multicore HW (A := flat_agent T0)) (schedule : nat -> nat) t,
+    ex 0%nat = multicore_start HW memory PF -> (forall i, multicore_step ncpu HW ST cpu_fairness (schedule i) (ex i) (ex (Datatypes.S i))) ->
+    (t < nthread)%nat -> fair schedule (home t) -> (forall i, exists j, (i <= j)%nat /\ fcur T0 (magent (ex j) (home t)) = t) ->
+    forall i, exists j x l, (i <= j)%nat /\ Q t x l /\ fcode T0 (magent (ex j) (home t)) t = (tphase T1 x, lower (tcode T1 x)).
+  Proof using IL switch_free stack_free guarded_sub HM guarded_parked START start_parked threads_apart threads_init init_apart M0 CPUS
+    LOCKS FAIR NW.
+    intros HG HG0 H0 HI HQ ex schedule t Hex Hst Ht Hfair Hturn i. destruct IL as [Hout (wf & outside & HIL & Hstay)].
+    destruct (thread_link_refines ncpu nthread atomics locks B Mlock (reserved Mlock) lock_view wf outside X home first quiet HIL Hstay
+      C exported M HM Hout S0 S1 lower_put switch_means means_free means_wrong begin P START NW) as [NW0 _].
+    pose proof (lower_starts ncpu nthread B Mlock home first C exported M S0 S1 switch_means begin P START) as START0.
+    pose proof (fun c to m d m' => cell_baton_parked cell_of_cpu parked c to m d m') as Hparked.
+    pose proof (thread_link_runs ncpu nthread atomics locks B Mlock (reserved Mlock) lock_view wf outside X home first quiet HIL Hstay
+      C exported M HM Hout S0 S1 lower_put switch_means means_free means_wrong begin P START GT I1 Q HG HG0 H0 HI HQ) as Hruns.
+    destruct (threads_return_on_shared_memory O (atomic_ownership_ok init guarded (bounded_fair fairness_bound contending) guarded_sub)
+      S0 home switch_means (fun t => lower (begin t)) X (fun d => d) parks ncpu nthread first quiet0 P0 locked_threads_framed Hparked
+      START0 locked_start_apart start_parked m0 M0 memory CPUS (fun k _ => LOCKS k) (fun k k' Hne _ _ => init_apart k k' Hne)
+      fairness FAIR NW0 ex schedule _ _ t Hex Hst Ht (fun g Hr => proj1 (Hruns g t Hr Ht)) (fun g Hr => proj2 (Hruns g t Hr Ht)) Hfair Hturn i)
+      as (j & x0 & l & Hj & (x & lt & -> & _ & _ & Hq) & Hcode).
+    exists j, x, lt. split; [exact Hj|]. split; [exact Hq|exact Hcode].
   Qed.
 End locks.

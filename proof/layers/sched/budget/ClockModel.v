@@ -1,5 +1,6 @@
 (** A clock that meets what the scheduler assumes of it ([clock_forward]): whatever the processor's counter shows, it never answers a
-    time before the last one. [arch_clock_ns] must do as this does, which keeps the last answer in a cell of the CPU. *)
+    time before the last one. [arch_clock_ns] must do as this does, which keeps the last answer in a cell of the CPU. The counter may
+    read that cell, and touches nothing else. *)
 From Ashlar Require Import layers.sched.budget.BudgetClock layers.timer.Proof.
 Local Opaque gmap_lookup gmap_partial_alter.
 
@@ -14,13 +15,14 @@ Definition arch_clock_ns_code : fundef := Fun 0 3
        (Return (Var 1)))))))).
 
 Theorem clock_model (quiet : cprim -> Prop) kernel_entry M this : (forall f fd, timer_module f = Some fd -> M f = Some fd) ->
-  M "arch_clock_ns"%string = Some arch_clock_ns_code -> M "arch_cpu"%string = None -> M "arch_counter"%string = None ->
-  quiet ("arch_counter"%string, []) -> clock_forward quiet kernel_entry M this.
+  M "arch_clock_ns"%string = Some arch_clock_ns_code -> M "arch_cpu"%string = None ->
+  (forall past, timed quiet kernel_entry M this "arch_counter" [] {[clock_cell this := past]} (fun _ d => d = {[clock_cell this := past]})) ->
+  clock_forward quiet kernel_entry M this.
 Proof.
-  intros HM Hclock HC Hcounter Hq past Hpast. apply (timer_now_timed quiet kernel_entry M this HM).
-  assert (forall d (Qn Qb : locals -> mem -> Prop) Qr r, (forall v, Qn (set_result (Some 1%nat) v r) d) ->
-    during quiet kernel_entry M this (Call (Some 1%nat) "arch_counter" []) Qn Qb Qr r d) as Hany.
-  { intros d Qn Qb Qr r HQ. eapply during_call_whole; [done|by apply timed_primitive|]. intros v d' ->. apply HQ. }
+  intros HM Hclock HC Hcounter past Hpast. apply (timer_now_timed quiet kernel_entry M this HM).
+  assert (forall (Qn Qb : locals -> mem -> Prop) Qr r, (forall v, Qn (set_result (Some 1%nat) v r) {[clock_cell this := past]}) ->
+    during quiet kernel_entry M this (Call (Some 1%nat) "arch_counter" []) Qn Qb Qr r {[clock_cell this := past]}) as Hany.
+  { intros Qn Qb Qr r HQ. eapply during_call_whole; [done|by apply Hcounter|]. intros v d' ->. apply HQ. }
   assert (({[clock_cell this := past]} : mem) !! (("arch_clock", Z.of_nat this, "", 0)%string : cell) = Some past) as Hx by apply lookup_singleton.
   eapply timed_body; [exact Hclock|done|]. unfold arch_clock_ns_code. locals_simpl. timed_step. eapply during_this_cpu; [exact HC|done|]. locals_simpl.
   timed_step. apply Hany. intros v. locals_simpl. timed_step. timed_step.

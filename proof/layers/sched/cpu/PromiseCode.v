@@ -24,9 +24,9 @@ Section code.
   Notation timed := (timed quiet kernel_entry M this).
   Context (timer_arms : forall e t, timer e -> timed "timer_arm" [t] e (fun _ e' => timer e')).
   Context (clock : clock_forward quiet kernel_entry M this).
-  Notation touches_nothing f := (timed f [] ∅ (fun _ d => d = ∅)).
-  Context (loaded_root : touches_nothing "arch_loaded_root"%string).
-  Context (fpu_left : touches_nothing "arch_fpu_left"%string) (fpu_leave : touches_nothing "arch_fpu_leave"%string).
+  Notation keeps_timer := (keeps_timer quiet kernel_entry M this timer).
+  Context (loaded_root : keeps_timer "arch_loaded_root"%string).
+  Context (fpu_left : keeps_timer "arch_fpu_left"%string) (fpu_leave : keeps_timer "arch_fpu_leave"%string).
   Context (user : Z -> Prop).
   Context (roots : forall e t, timer e -> ours t -> exists root, e !! field_cell "thread" t "root" = Some root /\ root_ok root /\ (user t -> root <> NONE)).
   Context (self : Z).
@@ -174,7 +174,7 @@ Section code.
       assert (t <> self) as Hne by (intros ->; rewrite Hrs in Hrt; injection Hrt as ->; by rewrite Hrun in Hst).
       change (ready_threads s !! t = Some rt). by rewrite (proj1 (Hm t Hne)).
   Qed.
-  Context (fpu_unused : timed "arch_fpu_unused" [] ∅ (fun _ d => d = ∅)).
+  Context (fpu_unused : keeps_timer "arch_fpu_unused"%string).
   Theorem sched_exit_current_promised X : steady self X -> NUM_CPU <= self -> entered "sched_exit_current" [] X (fun v Y => v = 0 /\ promised self Y).
   Proof using Hcpu ours_bound HM HQ HT HW HR HP HC HB load_below timer_arms clock loaded_root fpu_left fpu_leave fpu_unused roots.
     intros HX Hc. pose proof HX as (Ec & Hw & _). destruct (at_work_thread this ours self X Hw) as (_ & _ & _ & _ & Hos). pose proof Hw as [Hok Hown _ _ _ _ _ _].

@@ -89,9 +89,9 @@ Section code.
   Notation timed := (timed quiet kernel_entry M this).
   Context (timer_arms : forall e t, timer e -> timed "timer_arm" [t] e (fun _ e' => timer e')).
   Context (clock : clock_forward quiet kernel_entry M this).
-  Notation touches_nothing f := (timed f [] ∅ (fun _ d => d = ∅)).
-  Context (loaded_root : touches_nothing "arch_loaded_root"%string).
-  Context (fpu_left : touches_nothing "arch_fpu_left"%string) (fpu_leave : touches_nothing "arch_fpu_leave"%string).
+  Notation keeps_timer := (keeps_timer quiet kernel_entry M this timer).
+  Context (loaded_root : keeps_timer "arch_loaded_root"%string).
+  Context (fpu_left : keeps_timer "arch_fpu_left"%string) (fpu_leave : keeps_timer "arch_fpu_leave"%string).
   Context (user : Z -> Prop).
   Context (roots : forall e t, timer e -> ours t -> exists root, e !! field_cell "thread" t "root" = Some root /\ root_ok root /\ (user t -> root <> NONE)).
   Notation entered self := (entered quiet kernel_entry M this ours timer promised self).

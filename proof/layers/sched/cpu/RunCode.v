@@ -31,9 +31,9 @@ Section run.
   Notation timed := (timed quiet kernel_entry M this).
   Context (timer_arms : forall e t, timer e -> timed "timer_arm" [t] e (fun _ e' => timer e')).
   Context (clock : clock_forward quiet kernel_entry M this).
-  Notation touches_nothing f := (timed f [] ∅ (fun _ d => d = ∅)).
-  Context (loaded_root : touches_nothing "arch_loaded_root"%string) (fpu_unused : touches_nothing "arch_fpu_unused"%string).
-  Context (fpu_left : touches_nothing "arch_fpu_left"%string) (fpu_leave : touches_nothing "arch_fpu_leave"%string).
+  Notation keeps_timer := (keeps_timer quiet kernel_entry M this timer).
+  Context (loaded_root : keeps_timer "arch_loaded_root"%string) (fpu_unused : keeps_timer "arch_fpu_unused"%string).
+  Context (fpu_left : keeps_timer "arch_fpu_left"%string) (fpu_leave : keeps_timer "arch_fpu_leave"%string).
   Context (user : Z -> Prop).
   Context (roots : forall e t, timer e -> ours t -> exists root, e !! field_cell "thread" t "root" = Some root /\ root_ok root /\ (user t -> root <> NONE)).
   Context (fits : Z -> cpu_state -> Prop) (self : Z).
@@ -159,10 +159,7 @@ Section run.
     let y := Reservation (period x) (budget x) (time_left x) (period_end x) (debt x) (used x) (spends x) 0 in
     set_reservation t (take_back t y) (set_reservation t y (set_queues s X)).
   Lemma unused_does X : does "arch_fpu_unused" [] X (fun _ Y => Y = X).
-  Proof using fpu_unused.
-    intros w Hw. rewrite <- (left_id_L ∅ (∪) w). eapply timed_mono; [|apply timed_frame; [apply map_disjoint_empty_l|exact fpu_unused]].
-    cbn beta. intros v d' (d1 & -> & _ & ->). exists X. rewrite (left_id_L ∅ (∪)). done.
-  Qed.
+  Proof using fpu_unused. apply does_keep, fpu_unused. Qed.
   Theorem sched_exit_current_entered s X : ours (word X "arch_current") -> sched_mark (queues X) (word X "arch_current") thread_is_exited = Some s ->
     may_block (ended s X) -> entered "sched_exit_current" [] X (fun v Y => v = 0 /\ blocked (ended s X) Y).
   Proof using HM HQ HT HW HR HP HC HB load_below loaded_root fpu_left fpu_leave fpu_unused roots Hcpu timer_arms clock.

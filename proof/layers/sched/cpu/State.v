@@ -116,6 +116,15 @@ Section state.
     cbn beta. intros v m (d' & (s & Hp & Hq') & Hdis & ->). exists (set_queues s X). split; [done|]. by exists d', d, e.
   Qed.
 
+  (** A function that keeps to what [arch] and the timer have of the CPU, and leaves the threads' page maps there. *)
+  Definition keeps_timer (f : string) : Prop := forall e, timer e ->
+    timed f [] e (fun _ e' => timer e' /\ forall t, e' !! field_cell "thread" t "root" = e !! field_cell "thread" t "root").
+  Lemma does_keep f X : keeps_timer f -> does f [] X (fun _ Y => Y = X).
+  Proof using.
+    intros Hf. apply does_timed. intros d e Ho Ht Hde. rewrite (map_union_comm d e) by done. eapply timed_mono; [|apply timed_frame; [by symmetry|by apply Hf]].
+    cbn beta. intros v m (e' & [Ht' _] & Hde' & ->). exists X, d, e'. split_and!; [done..|by symmetry|]. by apply map_union_comm.
+  Qed.
+
   (** ** Cells *)
   Lemma cell_of_cases f : f ∈ own_words ++ arch_words -> exists o g, cell_of cpu f = (o, cpu, g, 0) /\
     (o = "sched_cpu"%string /\ g = f /\ f <> "events"%string \/ o = f /\ f ∈ arch_words).

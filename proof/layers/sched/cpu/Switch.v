@@ -92,35 +92,58 @@ Section switch.
   Context (HW : forall f fd, switch_module f = Some fd -> M f = Some fd).
   Context (HP : forall f fd, pagemap_module f = Some fd -> M f = Some fd).
   Context (HC : M "arch_cpu"%string = None) (load_below : M "arch_page_map_load"%string = None).
-  Notation touches_nothing f := (timed f [] ∅ (fun _ d => d = ∅)).
-  Context (loaded_root : touches_nothing "arch_loaded_root"%string).
-  Context (fpu_left : touches_nothing "arch_fpu_left"%string) (fpu_leave : touches_nothing "arch_fpu_leave"%string).
+  Notation keeps_timer := (keeps_timer quiet kernel_entry M this timer).
+  Context (loaded_root : keeps_timer "arch_loaded_root"%string).
+  Context (fpu_left : keeps_timer "arch_fpu_left"%string) (fpu_leave : keeps_timer "arch_fpu_leave"%string).
   (** The CPU's threads have page maps or run in any; those that [user] names may run in user mode. *)
   Context (user : Z -> Prop).
   Context (roots : forall e t, timer e -> ours t -> exists root, e !! field_cell "thread" t "root" = Some root /\ root_ok root /\ (user t -> root <> NONE)).
 
-  Lemma holds_root X w t : holds X w -> ours t -> exists root, w !! field_cell "thread" t "root" = Some root /\ root_ok root /\ (user t -> root <> NONE).
+  (** In state [X], where thread [t] has page map [root]. *)
+  Definition with_root (X : cpu_state) (t root : Z) (w : mem) : Prop :=
+    exists dr d e, w = dr ∪ (d ∪ e) /\ dr ##ₘ d ∪ e /\ d ##ₘ e /\ ready_rep cpu (queues X) dr /\ own this ours X d /\ timer e /\ e !! field_cell "thread" t "root" = Some root.
+  Lemma with_root_holds X t root w : with_root X t root w -> holds X w.
+  Proof using. intros (dr & d & e & -> & Hr & Hde & Hq & Ho & He & _). by exists dr, d, e. Qed.
+  Lemma holds_root X w t : holds X w -> ours t -> exists root, with_root X t root w /\ root_ok root /\ (user t -> root <> NONE).
   Proof using roots.
-    intros (dr & d & e & -> & Hr & Hde & _ & _ & He) Ht. destruct (roots e t He Ht) as (root & Hroot & Hok). exists root. split; [|done].
-    apply map_disjoint_union_r in Hr as [_ Hre]. apply lookup_union_Some_raw. right. split; [by eapply map_disjoint_Some_r|].
-    apply lookup_union_Some_raw. right. split; [by eapply map_disjoint_Some_r|done].
+    intros (dr & d & e & -> & Hr & Hde & Hq & Ho & He) Ht. destruct (roots e t He Ht) as (root & Hroot & Hok). exists root. split; [|done]. by exists dr, d, e.
+  Qed.
+  Lemma root_there X t root w : with_root X t root w -> w !! field_cell "thread" t "root" = Some root.
+  Proof using.
+    intros (dr & d & e & -> & Hr & Hde & _ & _ & _ & Hroot). apply map_disjoint_union_r in Hr as [_ Hre].
+    apply lookup_union_Some_raw. right. split; [by eapply map_disjoint_Some_r|]. apply lookup_union_Some_raw. right. split; [by eapply map_disjoint_Some_r|done].
+  Qed.
+  Lemma root_kept f X t root w : keeps_timer f -> with_root X t root w -> timed f [] w (fun _ w' => with_root X t root w').
+  Proof using.
+    intros Hf (dr & d & e & -> & Hr & Hde & Hq & Ho & He & Hroot). rewrite (assoc_L (∪)). apply map_disjoint_union_r in Hr as [Hrd Hre].
+    assert (e ##ₘ dr ∪ d) as Hdis by (apply map_disjoint_union_r; split; by symmetry).
+    rewrite (map_union_comm (dr ∪ d) e) by (by symmetry). eapply timed_mono; [|apply timed_frame; [exact Hdis|by apply Hf]].
+    cbn beta. intros v m (e' & [He' Hsame] & Hdis' & ->). apply map_disjoint_union_r in Hdis' as [H1 H2]. exists dr, d, e'. split_and!; [|apply map_disjoint_union_r; by split|by symmetry|done..|].
+    - etransitivity; [by apply map_union_comm, map_disjoint_union_r|]. by rewrite (assoc_L (∪)).
+    - by rewrite Hsame.
   Qed.
   Lemma holds_current X w : holds X w -> w !! current_cell this = Some (word X "arch_current").
   Proof using. intros Hw. apply (holds_word this ours timer X w "arch_current" Hw). unfold own_words, arch_words. names. Qed.
   Lemma holds_set_current X w t : holds X w -> holds (set_word "arch_current" t X) (<[current_cell this := t]> w).
   Proof using Hcpu. intros Hw. apply (holds_set_word this Hcpu ours timer X w "arch_current" t Hw); [unfold own_words, arch_words; names|done]. Qed.
+  Lemma with_root_suits X to root : suits to X -> forall w, with_root X to root w ->
+    w !! field_cell "thread" to "root" = Some root /\ is_Some (w !! current_cell this) /\ handed to (<[current_cell this := to]> w).
+  Proof using Hcpu.
+    intros [Hne Hf] w Hw. pose proof (with_root_holds X to root w Hw) as HX. split_and!; [by apply (root_there X)|eexists; by apply (holds_current X)|split; [done|]].
+    exists (set_word "arch_current" to X). split; [by apply holds_set_current|done].
+  Qed.
   Theorem thread_switch_goes to X : ours to -> suits to X -> goes "thread_switch" [to] X (fun v Y => v = 0 /\ fits self Y).
   Proof using HT HW HP HC load_below loaded_root fpu_left fpu_leave roots Hcpu.
-    intros Ht [Hne Hf] w Hw. destruct (holds_root X w to Hw Ht) as (root & Hroot & Hok & _).
-    eapply switches_mono; [|apply (thread_switch_switches quiet kernel_entry M this HT HW HP HC load_below handed back_again loaded_root fpu_left fpu_leave to root w Hroot Hok); [eexists; by apply (holds_current X)|]].
-    - cbn beta. intros v d' [-> (Y & HY & Hfit)]. by exists Y.
-    - split; [done|]. exists (set_word "arch_current" to X). split; [by apply holds_set_current|done].
+    intros Ht Hs w Hw. destruct (holds_root X w to Hw Ht) as (root & Hroot & Hok & _).
+    eapply switches_mono; [|apply (thread_switch_switches quiet kernel_entry M this HT HW HP HC load_below handed back_again (with_root X to root)
+      (fun d => root_kept _ X to root d loaded_root) (fun d => root_kept _ X to root d fpu_left) (fun d => root_kept _ X to root d fpu_leave) to root w Hroot Hok (with_root_suits X to root Hs))].
+    cbn beta. intros v d' [-> (Y & HY & Hfit)]. by exists Y.
   Qed.
   Theorem thread_switch_to_user_goes to X : ours to -> user to -> suits to X -> goes "thread_switch_to_user" [to] X (fun v Y => v = 0 /\ fits self Y).
   Proof using HT HW HP HC load_below loaded_root fpu_left fpu_leave roots Hcpu.
-    intros Ht Hu [Hne Hf] w Hw. destruct (holds_root X w to Hw Ht) as (root & Hroot & Hok & Hroot'). destruct Hok as [->|Hok]; [by destruct (Hroot' Hu)|].
-    eapply switches_mono; [|apply (thread_switch_to_user_switches quiet kernel_entry M this HT HW HP HC load_below handed back_again loaded_root to root w Hroot Hok); [eexists; by apply (holds_current X)|]].
-    - cbn beta. intros v d' [-> (Y & HY & Hfit)]. by exists Y.
-    - split; [done|]. exists (set_word "arch_current" to X). split; [by apply holds_set_current|done].
+    intros Ht Hu Hs w Hw. destruct (holds_root X w to Hw Ht) as (root & Hroot & Hok & Hroot'). destruct Hok as [->|Hok]; [by destruct (Hroot' Hu)|].
+    eapply switches_mono; [|apply (thread_switch_to_user_switches quiet kernel_entry M this HT HW HP HC load_below handed back_again (with_root X to root)
+      (fun d => root_kept _ X to root d loaded_root) to root w Hroot Hok (with_root_suits X to root Hs))].
+    cbn beta. intros v d' [-> (Y & HY & Hfit)]. by exists Y.
   Qed.
 End switch.
