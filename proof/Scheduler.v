@@ -2,9 +2,10 @@
     shared memory.
 
     They are about the C of the layers [sched], [thread] and [queue], as generated from the files that the kernel is built from. Threads serve
-    the timer's interrupt and the beginnings of periods that it returns, yield, let the scheduler decide who runs, hand over to a thread that
-    is kept to run next, block, and end, in any order that their client likes. What is not in them: threads that are woken from other CPUs, or
-    whose time is lent; and clients that call what [Main] is about: locks are there, but no thread takes one. *)
+    the timer's interrupt and what it returns, the beginnings of periods and the deadlines of threads, which are woken then; they yield, let the
+    scheduler decide who runs, hand over to a thread that is kept to run next, block, sleep until a deadline, and end, in any order that their
+    client likes. What is not in them: threads that are woken before their deadline, or from other CPUs, or whose time is lent; and clients that
+    call what [Main] is about: locks are there, but no thread takes one. *)
 From Ashlar Require Export layers.UnlockedCells layers.spinlock.LocksInThreads layers.spinlock.Proof.
 From Ashlar Require Export layers.sched.threads.ClientThreads layers.sched.cpu.PromiseRelease layers.sched.cpu.PromiseHandOver layers.sched.cpu.StartUpCode.
 From Ashlar Require Import layers.pagemap.Code.
@@ -20,7 +21,7 @@ Record has_scheduler (exported : string -> bool) (M : module) : Prop := {
   stack_below : M switch_stack = None; cpu_below : M "arch_cpu"%string = None; bit_below : M "arch_highest_bit"%string = None;
   load_below : M "arch_page_map_load"%string = None;
   calls_exported : Forall (fun f => exported f = true) ["sched_yield"; "sched_decide"; "sched_timer_interrupt"; "sched_release"; "sched_prepare_block";
-    "sched_block"; "sched_exit_current"; "sched_hand_over"]%string }.
+    "sched_block"; "sched_exit_current"; "sched_hand_over"; "sched_set_deadline"; "sched_ready"]%string }.
 
 (** What [arch] and the timer do on each CPU, with what they have of it ([timer]), where a CPU's threads are those that [ours] says, and those
     that [user] names may run in user mode. [passes]: primitives that the layer below lets pass. *)
@@ -36,22 +37,29 @@ Record arch_does (passes : cprim -> Prop) (kernel_entry : Z -> Z) (M : module) (
 (** Threads are numbered; thread [n] belongs to CPU [home n]. *)
 Definition thread_of (home : nat -> nat) (nthread : nat) (c : nat) (t : Z) : Prop := exists n, t = Z.of_nat n /\ home n = c /\ (n < nthread)%nat.
 
-(** The client. [of_thread t u]: thread [t] may come into state [u]. Where [blocks] says so, the thread is marked as blocked, and calls
-    [sched_block] next. [due]: an event that the timer's interrupt has returned, and that the thread has not served. *)
+(** What a thread of the client is about to do: anything, or to mark itself as blocked, with a deadline set; or it is marked, and calls
+    [sched_block] next. *)
+Inductive stage := Goes | Armed | Marked.
+
+(** The client. [of_thread t u]: thread [t] may come into state [u]. [due]: an event that the timer's interrupt has returned, and that the
+    thread has not served: a thread's next period begins, or the deadline of one has come. *)
 Section client.
-  Context (C : client) (home : nat -> nat) (nthread : nat) (of_thread : nat -> cstate C -> Prop) (blocks : cstate C -> bool) (due : cstate C -> option Z).
+  Context (C : client) (home : nat -> nat) (nthread : nat) (of_thread : nat -> cstate C -> Prop) (at_stage : cstate C -> stage) (due : cstate C -> option Z).
+  (** Whatever the call returns, the thread goes on, and has nothing to serve. *)
+  Definition goes_on (u : cstate C) : Prop := forall v, at_stage (creturn C u v) = Goes /\ due (creturn C u v) = None.
   Inductive call_may : nat -> cstate C -> string -> list Z -> Prop :=
-  | may_decide t u f : blocks u = false -> f ∈ ["sched_yield"; "sched_decide"; "sched_hand_over"]%string ->
-      (forall v, blocks (creturn C u v) = false /\ due (creturn C u v) = None) -> call_may t u f []
-  | may_serve_timer t u : blocks u = false ->
-      (forall v, blocks (creturn C u v) = false /\ (due (creturn C u v) = None \/ due (creturn C u v) = Some v)) -> call_may t u "sched_timer_interrupt" []
-  | may_release t u x : blocks u = false -> 0 <= x < NUM_THREAD -> due u = Some (SCHED_RELEASE_BASE + x) ->
-      (forall v, blocks (creturn C u v) = false /\ due (creturn C u v) = None) -> call_may t u "sched_release" [SCHED_RELEASE_BASE + x]
-  | may_prepare t u : blocks u = false -> NUM_CPU <= Z.of_nat t -> (forall v, blocks (creturn C u v) = true) -> call_may t u "sched_prepare_block" [Z.of_nat t]
-  | may_block_now t u : blocks u = true -> (forall v, blocks (creturn C u v) = false /\ due (creturn C u v) = None) -> call_may t u "sched_block" []
-  | may_exit t u : blocks u = false -> NUM_CPU <= Z.of_nat t -> (forall v, blocks (creturn C u v) = false /\ due (creturn C u v) = None) ->
-      call_may t u "sched_exit_current" [].
-  Definition as_before (u u' : cstate C) : Prop := blocks u' = blocks u /\ due u' = due u.
+  | may_decide t u f : at_stage u = Goes -> f ∈ ["sched_yield"; "sched_decide"; "sched_hand_over"]%string -> goes_on u -> call_may t u f []
+  | may_serve_timer t u : at_stage u = Goes ->
+      (forall v, at_stage (creturn C u v) = Goes /\ (due (creturn C u v) = None \/ due (creturn C u v) = Some v)) -> call_may t u "sched_timer_interrupt" []
+  | may_release t u x : at_stage u = Goes -> 0 <= x < NUM_THREAD -> due u = Some (SCHED_RELEASE_BASE + x) -> goes_on u ->
+      call_may t u "sched_release" [SCHED_RELEASE_BASE + x]
+  | may_wake t u x : at_stage u = Goes -> 0 <= x < NUM_THREAD -> due u = Some x -> goes_on u -> call_may t u "sched_ready" [x]
+  | may_set_deadline t u ns : at_stage u = Goes -> NUM_CPU <= Z.of_nat t -> 0 <= ns <= timer_never -> (forall v, at_stage (creturn C u v) = Armed) ->
+      call_may t u "sched_set_deadline" [Z.of_nat t; ns]
+  | may_prepare t u : at_stage u <> Marked -> NUM_CPU <= Z.of_nat t -> (forall v, at_stage (creturn C u v) = Marked) -> call_may t u "sched_prepare_block" [Z.of_nat t]
+  | may_block_now t u : at_stage u = Marked -> goes_on u -> call_may t u "sched_block" []
+  | may_exit t u : at_stage u = Goes -> NUM_CPU <= Z.of_nat t -> goes_on u -> call_may t u "sched_exit_current" [].
+  Definition as_before (u u' : cstate C) : Prop := at_stage u' = at_stage u /\ due u' = due u.
   Definition keeps_calls : Prop := forall t u, (t < nthread)%nat -> of_thread t u -> match cnext C (home t) u with
     | CDone => True | CTau u' => of_thread t u' /\ as_before u u' | CCall f args => (forall v, of_thread t (creturn C u v)) /\ call_may t u f args
     | COut v => of_thread t (creturn C u 0) /\ as_before u (creturn C u 0) end.
@@ -80,11 +88,14 @@ Section scheduler.
   Local Lemma thread_bound c t : thread_of c t -> 0 <= t < NUM_THREAD.
   Proof using threads. clear cpus. intros (n & -> & _ & Hn). lia. Qed.
 
-  Context (of_thread : nat -> cstate C -> Prop) (blocks : cstate C -> bool) (due : cstate C -> option Z).
-  Context (client_calls : keeps_calls C home nthread of_thread blocks due).
+  Context (of_thread : nat -> cstate C -> Prop) (at_stage : cstate C -> stage) (due : cstate C -> option Z).
+  Context (client_calls : keeps_calls C home nthread of_thread at_stage due).
   Definition can (t : nat) (u : cstate C) (Y : cpu_state) : Prop := of_thread t u /\
-    if blocks u then waiting (home t) (thread_of (home t)) Y /\ word Y "arch_current" = Z.of_nat t
-    else steady (home t) (thread_of (home t)) (Z.of_nat t) Y /\ forall v, due u = Some v -> was_due v Y.
+    match at_stage u with
+    | Goes => steady (home t) (thread_of (home t)) (Z.of_nat t) Y /\ forall v, due u = Some v -> was_due v Y
+    | Armed => armed (home t) (thread_of (home t)) (Z.of_nat t) Y
+    | Marked => waiting (home t) (thread_of (home t)) Y /\ word Y "arch_current" = Z.of_nat t
+    end.
 
   Local Lemma client_may t u Y : (t < nthread)%nat -> can t u Y -> match cnext C (home t) u with
     | CDone => True | CTau u' => can t u' Y
@@ -97,9 +108,10 @@ Section scheduler.
     2: { destruct Hcall as (Hof' & Eb & Ed). by rewrite Eb, Ed. }
     destruct Hcall as [Hof' Hcall].
     assert (0 <= Z.of_nat (home t) < NUM_CPU) as Hcpu by (pose proof (home_cpu t Ht); lia). apply Forall_cons in functions_exported as [E1 E]. repeat (apply Forall_cons in E as [? E]).
-    assert (forall v Z, blocks (creturn C u v) = false /\ due (creturn C u v) = None -> steady (home t) (thread_of (home t)) (Z.of_nat t) Z -> can t (creturn C u v) Z) as Hafterwards.
-    { intros v Z [Eb Ed] HZ. unfold can. rewrite Eb, Ed. by split_and!. }
-    destruct Hcall as [t u f Hb Hf Hafter|t u Hb Hafter|t u x Hb Hx Hdue Hafter|t u Hb Hidle Hafter|t u Hb Hafter|t u Hb Hidle Hafter]; rewrite Hb in Hcan; (split; [try done|]).
+    assert (forall v Z, goes_on C at_stage due u -> steady (home t) (thread_of (home t)) (Z.of_nat t) Z -> can t (creturn C u v) Z) as Hafterwards.
+    { intros v Z Hgo HZ. destruct (Hgo v) as [Es Ed]. unfold can. rewrite Es, Ed. by split_and!. }
+    destruct Hcall as [t u f Hs Hf Hafter|t u Hs Hafter|t u x Hs Hx Hdue Hafter|t u x Hs Hx Hdue Hafter|t u ns Hs Hidle Hns Hafter|t u Hs Hidle Hafter|t u Hs Hafter|t u Hs Hidle Hafter];
+      (split; [try done|]); try rewrite Hs in Hcan.
     - by repeat (apply elem_of_cons in Hf as [->|Hf]; [done|]); apply elem_of_nil in Hf.
     - destruct Hcan as [Hcan _]. repeat (apply elem_of_cons in Hf as [->|Hf]); [..|by apply elem_of_nil in Hf].
       + eapply entered_mono; [|apply serves_entered; apply (sched_yield_steady (home t) Hcpu (thread_of (home t)) passes kernel_entry M (timer (home t)) HM HR HC (Z.of_nat t) Y Hcan)].
@@ -112,11 +124,20 @@ Section scheduler.
         intros v Z [[_ [HZ _]]|[_ ->]]; by apply Hafterwards.
     - destruct Hcan as [Hcan _]. eapply entered_mono; [|apply serves_entered; apply (sched_timer_interrupt_steady (home t) Hcpu (thread_of (home t)) passes kernel_entry M (timer (home t)) HM HT HW HR HC
           (timer_arms (home t)) (clock (home t)) (Z.of_nat t) Y Hcan)].
-      intros v Z [HZ Hdue]. destruct (Hafter v) as [Eb Ed]. unfold can. rewrite Eb. split_and!; [done..|]. intros e Ee. destruct Ed as [Ed|Ed]; rewrite Ed in Ee; [done|]. by injection Ee as <-.
+      intros v Z [HZ Hdue]. destruct (Hafter v) as [Es Ed]. unfold can. rewrite Es. split_and!; [done..|]. intros e Ee. destruct Ed as [Ed|Ed]; rewrite Ed in Ee; [done|]. by injection Ee as <-.
     - destruct Hcan as [Hcan Hwas]. eapply entered_mono; [|apply serves_entered; apply (sched_release_steady (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HQ HT HR HC
           (timer_arms (home t)) (clock (home t)) (Z.of_nat t) x Y Hcan Hx (Hwas _ Hdue))].
       intros v Z [HZ _]. by apply Hafterwards.
-    - destruct Hcan as [Hcan _]. eapply entered_mono; [|apply serves_entered; apply (sched_prepare_block_waits (home t) (thread_of (home t)) passes kernel_entry M (timer (home t)) HM HT (Z.of_nat t) Y Hcan Hidle)].
+    - destruct Hcan as [Hcan Hwas]. destruct (proj2 (Hwas _ Hdue x Hx) eq_refl) as [Hsleeps Hnone].
+      eapply entered_mono; [|apply serves_entered; apply (sched_ready_steady (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HQ HT HR HC
+          (timer_arms (home t)) (clock (home t)) (Z.of_nat t) x Y Hcan Hsleeps Hnone)].
+      intros v Z [HZ _]. by apply Hafterwards.
+    - destruct Hcan as [Hcan _]. eapply entered_mono; [|apply serves_entered; apply (sched_set_deadline_arms (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HC
+          (timer_arms (home t)) (Z.of_nat t) ns Y Hcan Hidle Hns)].
+      intros v Z HZ. unfold can. by rewrite Hafter.
+    - assert (steady (home t) (thread_of (home t)) (Z.of_nat t) Y \/ armed (home t) (thread_of (home t)) (Z.of_nat t) Y) as Hbefore.
+      { destruct (at_stage u); [left; apply Hcan|by right|done]. }
+      eapply entered_mono; [|apply serves_entered; apply (sched_prepare_block_waits (home t) (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HT (Z.of_nat t) Y Hbefore Hidle)].
       intros v Z HZ. unfold can. by rewrite Hafter.
     - destruct Hcan as [Hwait Hcur]. eapply entered_mono; [|apply (sched_block_promised (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HQ HT HW HR HP HC HB load_below
         (timer_arms (home t)) (clock (home t)) (loaded_root (home t)) (fpu_left (home t)) (fpu_leave (home t)) user (roots (home t)) (Z.of_nat t) Y Hwait Hcur)].
@@ -196,12 +217,12 @@ Section scheduler.
       for its next period; and so does a thread that was kept before. The running thread goes on, and while a thread is kept a decision is
       pending.
 
-      This is about [sched_ready] of a thread of the same CPU, in any state in which a thread runs. *)
-  Theorem no_lost_wake_up c self t Y : (c < ncpu)%nat -> steady c (thread_of c) self Y -> sleeps t Y ->
+      This is about [sched_ready] of a thread of the same CPU whose own deadline is not to come any more, in any state in which a thread runs. *)
+  Theorem no_lost_wake_up c self t Y : (c < ncpu)%nat -> steady c (thread_of c) self Y -> sleeps t Y -> timeouts Y !! t = None ->
     does passes kernel_entry M c (thread_of c) (timer c) "sched_ready" [t] Y (fun _ Z => steady c (thread_of c) self Z /\ all_awake t Y Z).
   Proof using code arch cpus threads.
     destruct code as [HM HQ HT _ _ HR _ HC _ _ _]. destruct arch as [timer_arms clock _ _ _ _ _].
-    intros Hc. apply (sched_ready_steady c ltac:(lia) (thread_of c) (thread_bound c) passes kernel_entry M (timer c) HM HQ HT HR HC (timer_arms c) (clock c)).
+    intros Hc HY Ht Hnone. apply serves_does. revert HY Ht Hnone. apply (sched_ready_steady c ltac:(lia) (thread_of c) (thread_bound c) passes kernel_entry M (timer c) HM HQ HT HR HC (timer_arms c) (clock c)).
   Qed.
 End scheduler.
 
@@ -229,8 +250,8 @@ Section shared_memory.
   (** The clock is read without an event: what it shows next is a function of what it showed last. *)
   Notation nothing := (fun _ : cprim => False).
   Context (arch : arch_does nothing kernel_entry M thread_of timer user).
-  Context (of_thread : nat -> cstate C -> Prop) (blocks : cstate C -> bool) (due : cstate C -> option Z).
-  Context (client_calls : keeps_calls C home nthread of_thread blocks due).
+  Context (of_thread : nat -> cstate C -> Prop) (at_stage : cstate C -> stage) (due : cstate C -> option Z).
+  Context (client_calls : keeps_calls C home nthread of_thread at_stage due).
   Notation lower := (lower B Mlock C exported M).
   Notation T0 := (agent_threads S0 home switch_means (fun t => lower (begin t))).
   Notation T := (agent_threads S home switch_means begin).
@@ -239,7 +260,7 @@ Section shared_memory.
       threads have are no lock's. *)
   Context (P : nat -> tstate T) (START : starts T ncpu nthread home first P).
   Context (start : forall t, (t < nthread)%nat -> between_calls kernel_entry C exported M locks nthread home first begin cell_of_cpu unlocked_cell holds_none
-    thread_of timer promises (can C nthread home of_thread blocks due) t (P t) []).
+    thread_of timer promises (can C nthread home of_thread at_stage due) t (P t) []).
   Notation P0 := (fun t => lower_thread B Mlock home C exported M S0 S switch_means begin (P t)).
   Context (start_parked : forall t, (t < nthread)%nat -> tphase T (P t) = Suspended -> all_parked (fun x => unlocked_cell x = true) (tmem T (P t))).
   Context (threads_apart : forall t t', (t < nthread)%nat -> (t' < nthread)%nat -> t <> t' -> tmem T (P t) ##ₘ tmem T (P t')).
@@ -266,7 +287,7 @@ Section shared_memory.
   Local Lemma never_wrong_here : never_wrong nthread (thread_layer locks (cell_baton cell_of_cpu unlocked_cell) nthread home first holds_none) (thread_agent T) P.
   Proof using cpus code threads arch client_calls START start.
     exact (scheduler_never_wrong kernel_entry C exported M code locks ncpu nthread cpus threads home first home_cpu begin cell_of_cpu unlocked_cell holds_none own_calm
-      nothing no_switch no_pass out_calm timer user arch of_thread blocks due client_calls P start).
+      nothing no_switch no_pass out_calm timer user arch of_thread at_stage due client_calls P start).
   Qed.
 
   (** * 6. All this on one shared memory
@@ -289,10 +310,10 @@ Section shared_memory.
     destruct (thread_abs_same nthread atomics locks lock_view (cell_baton cell_of_cpu unlocked_cell) home first holds_none l) as (_ & E2 & E3 & _).
     rewrite <- E2. rewrite <- E3 in Hd.
     exact (highest_priority_runs kernel_entry C exported M code locks ncpu nthread cpus threads home first home_cpu begin cell_of_cpu unlocked_cell holds_none own_calm
-      nothing no_switch no_pass out_calm timer user arch of_thread blocks due client_calls P start _ c d Ht Hd).
+      nothing no_switch no_pass out_calm timer user arch of_thread at_stage due client_calls P start _ c d Ht Hd).
   Qed.
   Notation between := (between_calls kernel_entry C exported M locks nthread home first begin cell_of_cpu unlocked_cell holds_none thread_of timer promises
-    (can C nthread home of_thread blocks due)).
+    (can C nthread home of_thread at_stage due)).
   (** * 7. Calls return on shared memory
 
       In every execution there in which its CPU moves, and turns to it, again and again, a thread is between two calls again and again. *)
@@ -304,7 +325,7 @@ Section shared_memory.
     set (hands := hands_valid locks nthread home first cell_of_cpu unlocked_cell holds_none (whole_promise cell_of_cpu (cpu_promise thread_of timer promises))).
     set (TL := thread_layer locks (cell_baton cell_of_cpu unlocked_cell) nthread home first holds_none). set (TA := thread_agent T).
     pose proof (between_kept kernel_entry C exported M code locks ncpu nthread cpus threads home first home_cpu begin cell_of_cpu unlocked_cell holds_none own_calm
-      nothing no_switch no_pass out_calm timer user arch of_thread blocks due client_calls P start) as Hkept.
+      nothing no_switch no_pass out_calm timer user arch of_thread at_stage due client_calls P start) as Hkept.
     apply (locks_in_threads_return kernel_entry ncpu budget fairness_bound NUM_LOCK init kernel_guarded Mlock contending
       (locks_implemented algorithm kernel_entry ncpu budget fairness_bound init kernel_guarded cpus) (proj1 (locks_free algorithm)) (proj2 (locks_free algorithm))
       (fun k m => map_filter_subseteq _ m) C exported M locks_apart nthread home first begin cell_of_cpu unlocked_cell

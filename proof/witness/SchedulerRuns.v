@@ -1,31 +1,45 @@
-(** All that [Scheduler] assumes can be met at once: on 16 CPUs, 144 threads serve the timer's interrupt and the periods that it
-    returns, decide, hand over, yield, show their numbers, block and end, above the spin locks, with a clock that runs on each time that it is read.
+(** All that [Scheduler] assumes can be met at once: on 16 CPUs, 144 threads serve the timer's interrupt, the periods and the deadlines that it
+    returns, decide, hand over, yield, show their numbers, sleep until a deadline, and end, above the spin locks, with a clock that runs on each
+    time that it is read.
 
-    Each CPU's idle thread begins; all other threads wait for their first turn. No thread wakes another here, so what the others call is allowed,
-    and in no run; and no thread takes a lock. *)
+    Each CPU's idle thread begins, and wakes one other thread first; the rest wait for their first turn. No thread takes a lock. *)
 From Ashlar Require Import layers.pagemap.Code layers.timer.Proof witness.SchedulerStart Scheduler layers.sched.budget.ClockModel.
 Local Open Scope Z_scope.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 (** ** The client *)
-Record turn := Turn { who_is : nat; step_of : nat; answered : Z }.
+(** [answered]: what the timer's interrupt has returned. [rounds]: how often the thread has gone round. *)
+Record turn := Turn { who_is : nat; step_of : nat; answered : Z; rounds : Z }.
 Definition is_release (v : Z) : bool := (SCHED_RELEASE_BASE <=? v) && (v <? SCHED_RELEASE_BASE + NUM_THREAD).
+Definition is_deadline (v : Z) : bool := (0 <=? v) && (v <? NUM_THREAD).
+Definition is_event (v : Z) : bool := is_release v || is_deadline v.
 Definition is_idle (s : turn) : bool := Nat.ltb (who_is s) 16.
-(** The last thread of each CPU ends where others block. *)
+(** The last thread of each CPU ends where others sleep. *)
 Definition is_last (s : turn) : bool := Nat.leb 128 (who_is s).
-Definition goes_on (s : turn) : bool := is_idle s || is_last s.
+Definition rests_never (s : turn) : bool := is_idle s || is_last s.
+(** When to be woken: later each time. *)
+Definition deadline_of (s : turn) : Z := (20 * rounds s) mod horizon.
 Definition workers : client := Client turn
   (fun _ s => match step_of s with
     | 0%nat => CCall "sched_timer_interrupt" []
-    | 1%nat => if is_release (answered s) then CCall "sched_release" [answered s] else CCall (if is_idle s then "sched_decide" else "sched_hand_over") []
+    | 1%nat => if is_release (answered s) then CCall "sched_release" [answered s] else if is_deadline (answered s) then CCall "sched_ready" [answered s]
+               else CCall (if is_idle s then "sched_decide" else "sched_hand_over") []
     | 2%nat => COut (Z.of_nat (who_is s))
     | 3%nat => if is_idle s then CCall "sched_yield" [] else if is_last s then CCall "sched_exit_current" []
-               else CCall "sched_prepare_block" [Z.of_nat (who_is s)]
-    | _ => if goes_on s then CTau (Turn (who_is s) 0 0) else CCall "sched_block" []
+               else CCall "sched_set_deadline" [Z.of_nat (who_is s); deadline_of s]
+    | 4%nat => if rests_never s then CTau (Turn (who_is s) 0 0 (rounds s)) else CCall "sched_prepare_block" [Z.of_nat (who_is s)]
+    | _ => if rests_never s then CTau (Turn (who_is s) 0 0 (rounds s)) else CCall "sched_block" []
     end)
-  (fun s v => Turn (who_is s) (if Nat.leb 4 (step_of s) then 0 else S (step_of s)) v).
-Definition worker_blocks (s : turn) : bool := Nat.leb 4 (step_of s) && negb (goes_on s).
-Definition worker_due (s : turn) : option Z := if Nat.eqb (step_of s) 1 && is_release (answered s) then Some (answered s) else None.
+  (fun s v => match step_of s with
+    | 0%nat => Turn (who_is s) 1 v (rounds s)
+    | 1%nat => if is_event (answered s) then Turn (who_is s) 1 NONE (rounds s) else Turn (who_is s) 2 v (rounds s)
+    | 2%nat => Turn (who_is s) 3 v (rounds s)
+    | 3%nat => Turn (who_is s) 4 v (rounds s)
+    | 4%nat => Turn (who_is s) 5 v (rounds s)
+    | _ => Turn (who_is s) 0 v (rounds s + 1)
+    end).
+Definition worker_stage (s : turn) : stage := if rests_never s then Goes else match step_of s with 0%nat | 1%nat | 2%nat | 3%nat => Goes | 4%nat => Armed | _ => Marked end.
+Definition worker_due (s : turn) : option Z := if Nat.eqb (step_of s) 1 && is_event (answered s) then Some (answered s) else None.
 Definition worker_of (t : nat) (s : turn) : Prop := who_is s = t.
 
 (** ** The code *)
@@ -114,30 +128,50 @@ Definition nothing_guarded (_ : Z) : mem := ∅.
 Notation start_locks budget := (locks budget NUM_LOCK nothing_guarded kernel_guarded).
 Local Notation S := (shared_kernel no_entry scheduler_code exports workers).
 Local Notation A := (system workers (c_engine (arch_builtins no_entry) scheduler_code exports)).
-Definition begins (t : nat) : ast A := Idle (Turn t 0 0 : cstate workers) ∅.
+(** The idle thread has one to wake. *)
+Definition idle_turn (t : nat) : turn := Turn t 1 (sleeper_of t) 0.
+Definition begins (t : nat) : ast A := Idle (Turn t 0 0 0 : cstate workers) ∅.
 Local Notation T := (agent_threads S home_of switch_means begins).
 Definition threads_at_start (t : nat) : tstate T :=
-  if Nat.ltb t 16 then thread_at S home_of switch_means begins Running (Idle (Turn t 0 0 : cstate workers) (start_of_cpu t ∪ ∅))
-  else TState T Suspended (bare S (Idle (Turn t 4 0 : cstate workers) ∅)) ∅.
+  if Nat.ltb t 16 then thread_at S home_of switch_means begins Running (Idle (idle_turn t : cstate workers) (start_of_cpu t ∪ ∅))
+  else TState T Suspended (bare S (Idle (Turn t 5 0 0 : cstate workers) ∅)) ∅.
 
-Lemma workers_call : keeps_calls workers home_of 144 worker_of worker_blocks worker_due.
+Lemma event_none : is_event NONE = false.
+Proof. reflexivity. Qed.
+Lemma workers_call : keeps_calls workers home_of 144 worker_of worker_stage worker_due.
 Proof.
-  intros t [w n v] _. unfold worker_of. cbn [who_is]. intros ->. destruct n as [|[|[|[|n]]]]; cbn [cnext workers step_of answered who_is].
-  - split; [done|]. apply may_serve_timer; [done|]. intros x. split; [done|]. unfold worker_due. cbn. destruct (is_release x); auto.
-  - destruct (is_release v) eqn:E; (split; [done|]).
-    + assert (exists x, 0 <= x < NUM_THREAD /\ v = SCHED_RELEASE_BASE + x) as (x & Hx & Hv).
-      { unfold is_release in E. apply andb_true_iff in E as [E1%Z.leb_le E2%Z.ltb_lt]. exists (v - SCHED_RELEASE_BASE). lia. }
-      assert (worker_due (Turn t 1 v) = Some v) as Hd by (unfold worker_due; cbn [step_of answered Nat.eqb andb]; by rewrite E).
-      clear E. subst v. by apply may_release.
-    + apply may_decide; [done|destruct (is_idle _); names|done].
-  - done.
-  - unfold is_idle at 1, is_last at 1. cbn [who_is]. destruct (Nat.ltb t 16) eqn:E; [split; [done|]|destruct (Nat.leb 128 t) eqn:El; (split; [done|])].
-    + apply may_decide; [done|names|]. intros x. split; [|done]. change (negb (Nat.ltb t 16 || Nat.leb 128 t) = false). by rewrite E.
-    + apply may_exit; [done|apply Nat.ltb_ge in E; unfold NUM_CPU; lia|]. intros x. split; [|done]. change (negb (Nat.ltb t 16 || Nat.leb 128 t) = false). by rewrite E, El.
-    + apply may_prepare; [done|apply Nat.ltb_ge in E; unfold NUM_CPU; lia|]. intros x. change (negb (Nat.ltb t 16 || Nat.leb 128 t) = true). by rewrite E, El.
-  - unfold goes_on at 1, is_idle at 1, is_last at 1. cbn [who_is]. destruct (Nat.ltb t 16 || Nat.leb 128 t) eqn:E; (split; [done|]).
-    + split; [|done]. change (false = negb (Nat.ltb t 16 || Nat.leb 128 t)). by rewrite E.
-    + apply may_block_now; [|done]. change (negb (Nat.ltb t 16 || Nat.leb 128 t) = true). by rewrite E.
+  intros t [w n v k] _. unfold worker_of. cbn [who_is]. intros ->.
+  assert (forall m u j, worker_stage (Turn t m u j) = if Nat.ltb t 16 || Nat.leb 128 t then Goes else match m with 0%nat | 1%nat | 2%nat | 3%nat => Goes | 4%nat => Armed | _ => Marked end) as Hstage by done.
+  destruct n as [|[|[|[|[|n]]]]]; cbn [cnext workers step_of answered who_is].
+  - split; [done|]. apply may_serve_timer; [rewrite Hstage; by destruct (_ || _)|]. intros x. cbn [creturn workers step_of who_is rounds]. rewrite Hstage.
+    split; [by destruct (_ || _)|]. unfold worker_due. cbn [step_of answered Nat.eqb andb]. destruct (is_event x); auto.
+  - assert (forall u, worker_stage (Turn t 1 u k) = Goes /\ worker_stage (Turn t 2 u k) = Goes) as Hgoes by (intros u; rewrite !Hstage; by destruct (_ || _)).
+    assert (is_event v = true -> goes_on workers worker_stage worker_due (Turn t 1 v k)) as Hserved.
+    { intros E x. cbn [creturn workers step_of answered who_is rounds]. rewrite E. split; [apply Hgoes|]. done. }
+    destruct (is_release v) eqn:Er; [|destruct (is_deadline v) eqn:Ed].
+    + assert (is_event v = true) as E by (unfold is_event; by rewrite Er). split; [intros x; cbn [creturn workers step_of answered]; by rewrite E|].
+      assert (exists x, 0 <= x < NUM_THREAD /\ v = SCHED_RELEASE_BASE + x) as (x & Hx & Hv).
+      { unfold is_release in Er. apply andb_true_iff in Er as [E1%Z.leb_le E2%Z.ltb_lt]. exists (v - SCHED_RELEASE_BASE). lia. }
+      assert (worker_due (Turn t 1 v k) = Some v) as Hd by (unfold worker_due; cbn [step_of answered Nat.eqb andb]; by rewrite E).
+      specialize (Hserved E). clear E Er. subst v. apply may_release; [apply Hgoes|done|done|done].
+    + assert (is_event v = true) as E by (unfold is_event; by rewrite Er, Ed). split; [intros x; cbn [creturn workers step_of answered]; by rewrite E|].
+      assert (worker_due (Turn t 1 v k) = Some v) as Hd by (unfold worker_due; cbn [step_of answered Nat.eqb andb]; by rewrite E).
+      unfold is_deadline in Ed. apply andb_true_iff in Ed as [E1%Z.leb_le E2%Z.ltb_lt]. apply may_wake; [apply Hgoes|lia|done|by apply Hserved].
+    + assert (is_event v = false) as E by (unfold is_event; by rewrite Er, Ed). split; [intros x; cbn [creturn workers step_of answered]; by rewrite E|].
+      apply may_decide; [apply Hgoes|destruct (is_idle _); names|]. intros x. cbn [creturn workers step_of answered who_is rounds]. rewrite E. split; [apply Hgoes|done].
+  - split; [done|]. split; [|done]. cbn [creturn workers step_of who_is rounds]. rewrite !Hstage. by destruct (_ || _).
+  - unfold is_idle, is_last. cbn [who_is]. destruct (Nat.ltb t 16) eqn:Ei; [|destruct (Nat.leb 128 t) eqn:El]; (split; [done|]).
+    + apply may_decide; [rewrite Hstage; by rewrite ?Ei|names|]. intros x. cbn [creturn workers step_of who_is rounds]. rewrite Hstage, ?Ei. done.
+    + apply may_exit; [rewrite Hstage, ?Ei, ?El; done|apply Nat.ltb_ge in Ei; unfold NUM_CPU; lia|]. intros x. cbn [creturn workers step_of who_is rounds]. rewrite Hstage, ?Ei, ?El. done.
+    + apply may_set_deadline; [rewrite Hstage, ?Ei, ?El; done|apply Nat.ltb_ge in Ei; unfold NUM_CPU; lia| |].
+      * unfold deadline_of. pose proof (Z.mod_pos_bound (20 * rounds (Turn t 3 v k)) horizon ltac:(done)) as [? ?]. unfold horizon, timer_never in *. lia.
+      * intros x. cbn [creturn workers step_of who_is rounds]. by rewrite Hstage, ?Ei, ?El.
+  - unfold rests_never, is_idle, is_last. cbn [who_is]. destruct (Nat.ltb t 16 || Nat.leb 128 t) eqn:E; (split; [done|]).
+    + unfold as_before. rewrite !Hstage, ?E. done.
+    + apply may_prepare; [by rewrite Hstage, ?E|apply orb_false_iff in E as [E%Nat.ltb_ge _]; unfold NUM_CPU; lia|]. intros x. cbn [creturn workers step_of who_is rounds]. by rewrite Hstage, ?E.
+  - unfold rests_never, is_idle, is_last. cbn [who_is]. destruct (Nat.ltb t 16 || Nat.leb 128 t) eqn:E; (split; [done|]).
+    + unfold as_before. rewrite !Hstage, ?E. done.
+    + apply may_block_now; [by rewrite Hstage, ?E|]. intros x. cbn [creturn workers step_of who_is rounds]. by rewrite Hstage, ?E.
 Qed.
 
 Lemma none_mine c : OwnCells.mine cell_of_cpu unlocked_cell c ∅.
@@ -152,21 +186,24 @@ Section runs.
   Proof using. intros _. by apply Nat.mod_upper_bound. Qed.
   Theorem workers_start t : (t < 144)%nat -> between_calls no_entry workers exports scheduler_code L 144 home_of first_of begins cell_of_cpu unlocked_cell holds_none
     (Scheduler.thread_of home_of 144) timer_of (fun c to Y => promised c (Scheduler.thread_of home_of 144 c) to Y)
-    (can workers 144 home_of worker_of worker_blocks worker_due) t (threads_at_start t) [].
+    (can workers 144 home_of worker_of worker_stage worker_due) t (threads_at_start t) [].
   Proof using.
     intros Ht. unfold threads_at_start, between_calls. destruct (Nat.ltb_spec t 16) as [Hlt|_].
     + assert (home_of t = t) as E by (by apply Nat.mod_small). assert (Z.of_nat t < NUM_CPU) as Hc by (unfold NUM_CPU; lia).
-      left. exists (Turn t 0 0), ∅, (start_of_cpu t), (start_state t). unfold can, whole_promise. rewrite E. split; [done|]. split; [split; [|done]|split; [done|]].
+      left. exists (idle_turn t), ∅, (start_of_cpu t), (start_state t). unfold can, whole_promise. rewrite E. split; [done|]. split; [split; [|done]|split; [done|]].
       { exact E. }
-      split; [by apply start_holds|]. split; [split; [done|]; cbn|].
-      { split; [|done]. by apply start_promised. }
-      split; [|apply none_mine]. intros x. unfold cell_of_cpu. by rewrite bool_decide_eq_true.
-    + right. exists (Turn t 4 0), ∅. split; [done|]. split; [apply none_mine|]. intros Y [HY _]. split; [done|]. cbn. by split.
+      split; [by apply start_holds|]. split; [split; [done|]|split; [|apply none_mine]].
+      * assert (worker_stage (idle_turn t) = Goes) as -> by (unfold worker_stage, rests_never, is_idle; cbn [who_is idle_turn]; by rewrite (proj2 (Nat.ltb_lt t 16) Hlt)).
+        split; [by apply start_promised|]. intros v Hv. unfold worker_due in Hv. cbn [step_of answered idle_turn Nat.eqb andb] in Hv. destruct (is_event (sleeper_of t)); [|done]. injection Hv as <-.
+        intros x Hx. split; [unfold sleeper_of, SCHED_RELEASE_BASE, NUM_CPU in *; lia|]. intros <-. split; [by apply start_sleeps|apply lookup_empty].
+      * intros x. unfold cell_of_cpu. by rewrite bool_decide_eq_true.
+    + right. exists (Turn t 5 0 0), ∅. split; [done|]. split; [apply none_mine|]. intros Y [HY _]. split; [done|].
+      assert (worker_stage (creturn workers (Turn t 5 0 0) 0) = Goes) as -> by (unfold worker_stage; by destruct (rests_never _)). by split.
   Qed.
   Theorem workers_never_wrong : never_wrong 144 workers_layer workers_agent threads_at_start.
   Proof using.
     apply (scheduler_never_wrong no_entry workers exports scheduler_code code_has_scheduler L 16 144 ltac:(done) ltac:(done) home_of first_of home_cpu begins
       cell_of_cpu unlocked_cell holds_none (holds_none_own _ _ _ _) nothing ltac:(done) ltac:(done) (holds_none_out _ _ _ _) timer_of (fun _ => True) code_arch_does
-      worker_of worker_blocks worker_due workers_call threads_at_start workers_start).
+      worker_of worker_stage worker_due workers_call threads_at_start workers_start).
   Qed.
 End runs.

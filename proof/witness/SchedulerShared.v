@@ -19,10 +19,11 @@ Section cells.
   Proof using Hc.
     unfold start_of_cpu. intros [v [Hv|[_ [Hv|[_ Hv]]%lookup_union_Some_raw]]%lookup_union_Some_raw].
     - assert (x.1.1.1 ∈ cpu_object_names /\ cpu_of_cell x = Z.of_nat c) as [Hn <-].
-      { apply (own_cells (Z.of_nat c)); [lia|]. destruct (decide (x = thread_state_cell (Z.of_nat c))) as [->|Hne].
-        - pose proof (ready_memory_rep (Z.of_nat c) (conj (Zle_0_nat c) Hc)) as (_ & dq & dm & dt & E & Hd & Hd' & _ & _ & _ & Ht). rewrite E.
-          destruct (Ht (Z.of_nat c) _ (proj1 (idle_there c Hc))) as [_ Hs]. apply own_third. by eexists.
-        - unfold idle_queues in Hv. rewrite own_lookup_ne in Hv by done. by eexists. }
+      { apply (own_cells (Z.of_nat c)); [lia|]. pose proof (ready_memory_rep (Z.of_nat c) (conj (Zle_0_nat c) Hc)) as (_ & dq & dm & dt & E & Hd & Hd' & _ & _ & _ & Ht).
+        destruct (decide (x = thread_state_cell (sleeper_of c))) as [->|Hns]; [|destruct (decide (x = thread_state_cell (Z.of_nat c))) as [->|Hne]].
+        - rewrite E. destruct (Ht (sleeper_of c) _ (proj1 (sleeper_there c Hc))) as [_ Hs]. apply own_third. by eexists.
+        - rewrite E. destruct (Ht (Z.of_nat c) _ (proj1 (idle_there c Hc))) as [_ Hs]. apply own_third. by eexists.
+        - unfold idle_queues in Hv. rewrite !own_lookup_ne in Hv by done. by eexists. }
       destruct x as [[[o i] f] j]. unfold cpu_object_names in Hn. cbn [fst] in Hn. unfold cell_home, cpu_of_cell in *.
       repeat (apply elem_of_cons in Hn as [->|Hn]; [done|]). destruct (not_elem_of_nil _ Hn).
     - assert (is_Some (own_at_start c !! x)) as Hx%memory_dom%own_cells_cases by (by eexists). destruct Hx as [->|[H|[H|[H|H]]]]; [done|..].
@@ -112,7 +113,7 @@ Section shared.
   Proof using.
     unfold workers_reach, workers_safe. intros Hg. destruct (scheduler_on_shared_memory algorithm no_entry 16 budget fairness_bound ltac:(done) nothing_guarded (fun _ _ _ => map_disjoint_empty_l _)
       workers exports scheduler_code code_has_scheduler locks_apart 144 ltac:(done) home_of first_of begins cell_of_cpu timer_of (fun _ => True) code_arch_does
-      worker_of worker_blocks worker_due workers_call threads_at_start started (workers_start budget)) with (m0 := memory_of) (memory := memory)
+      worker_of worker_stage worker_due workers_call threads_at_start started (workers_start budget)) with (m0 := memory_of) (memory := memory)
       (fairness := fair) (g := g) as (H1 & H2 & _); [..|done|by split].
     - intros t Ht Hp x v Hx. rewrite memory_of_thread in Hx. unfold threads_at_start, memory_of in *. destruct (Nat.ltb t 16); [discriminate Hp|].
       change ((∅ : gmap cell Z) !! x = Some v) in Hx. by rewrite lookup_empty in Hx.

@@ -1,5 +1,5 @@
-(** A memory in which a CPU's scheduler can begin: its idle thread runs, all others are blocked, no time is reserved, no event is to
-    come, and the alarm is off. *)
+(** A memory in which a CPU's scheduler can begin: its idle thread runs, another one is blocked, the rest are unused, no time is reserved, no
+    event is to come, and the alarm is off. *)
 From Ashlar Require Export layers.sched.ready.InitialCells layers.sched.ready.ParkCode layers.sched.cpu.PromiseRelease.
 Local Open Scope Z_scope.
 Local Opaque gmap_lookup gmap_partial_alter.
@@ -42,16 +42,40 @@ Section start.
   Proof using Hc. unfold NUM_CPU in Hc. exists c. split; [done|]. split; [apply Nat.mod_small; lia|lia]. Qed.
 
   (** ** The queues *)
-  Definition idle_ready : ready := Ready (ready_queues s0) (ready_mark cpu thread_is_running (ready_threads s0)).
-  Definition idle_queues : mem := <[thread_state_cell cpu := thread_is_running]> (ready_memory cpu).
+  (** The thread that sleeps at the start. *)
+  Definition sleeper_of : Z := NUM_CPU + cpu.
+  Definition idle_marked : ready := Ready (ready_queues s0) (ready_mark cpu thread_is_running (ready_threads s0)).
+  Definition idle_ready : ready := Ready (ready_queues s0) (ready_mark sleeper_of thread_is_blocked (ready_threads idle_marked)).
+  Definition idle_queues : mem := <[thread_state_cell sleeper_of := thread_is_blocked]> (<[thread_state_cell cpu := thread_is_running]> (ready_memory cpu)).
   Lemma idle_there : ready_threads s0 !! cpu = Some (ReadyThread 0 0) /\ cpu ∈ queue_free (ready_queues s0).
   Proof using Hc.
     assert (cpu ∈ own_threads cpu) as Hin by (apply elem_of_list_to_set, own_listed, idle_own). split; [by apply start_threads|exact Hin].
   Qed.
+  Lemma sleeper_own : own_of c sleeper_of.
+  Proof using Hc.
+    unfold NUM_CPU in Hc. exists (16 + c)%nat. unfold sleeper_of, NUM_CPU. split; [lia|]. split; [|lia]. unfold home_of.
+    replace (16 + c)%nat with (c + 1 * 16)%nat by lia. rewrite Nat.mod_add by done. apply Nat.mod_small. lia.
+  Qed.
+  Lemma sleeper_there : ready_threads s0 !! sleeper_of = Some (ReadyThread 0 0) /\ sleeper_of ∈ queue_free (ready_queues s0).
+  Proof using Hc.
+    assert (sleeper_of ∈ own_threads cpu) as Hin by (apply elem_of_list_to_set, own_listed, sleeper_own). split; [by apply start_threads|exact Hin].
+  Qed.
+  Lemma sleeper_not_idle : sleeper_of <> cpu.
+  Proof using. unfold sleeper_of, NUM_CPU. lia. Qed.
   Lemma idle_rep : ready_rep cpu idle_ready idle_queues.
   Proof using Hc.
-    apply (marked_rep cpu s0 _ cpu thread_is_running _ (ready_memory_rep cpu (conj (Zle_0_nat c) Hc))). destruct idle_there as [Hr Hf].
-    unfold sched_mark. by rewrite Hr, bool_decide_eq_true_2.
+    destruct idle_there as [Hr Hf], sleeper_there as [Hrs Hfs]. unfold idle_queues.
+    apply (marked_rep cpu idle_marked _ sleeper_of thread_is_blocked); [apply (marked_rep cpu s0 _ cpu thread_is_running _ (ready_memory_rep cpu (conj (Zle_0_nat c) Hc)))|].
+    - unfold sched_mark. by rewrite Hr, bool_decide_eq_true_2.
+    - unfold sched_mark, idle_marked. cbn [ready_threads ready_queues]. rewrite ready_mark_other by apply sleeper_not_idle. by rewrite Hrs, bool_decide_eq_true_2.
+  Qed.
+  Lemma idle_thread t r : ready_threads idle_ready !! t = Some r -> t ∈ own_threads cpu /\ ready_priority r = 0 /\
+    (ready_state r = if bool_decide (t = cpu) then thread_is_running else if bool_decide (t = sleeper_of) then thread_is_blocked else 0).
+  Proof using.
+    pose proof sleeper_not_idle as Hne. intros (r1 & (r0 & H0 & Hp0 & H1)%ready_mark_lookup & Hp1 & H2)%ready_mark_lookup.
+    apply start_threads in H0 as [Ht ->]. rewrite Hp1, Hp0. split; [done|]. split; [done|]. destruct H2 as [[-> ->]|[Hns ->]].
+    - rewrite bool_decide_eq_false_2 by done. by rewrite bool_decide_eq_true_2.
+    - destruct H1 as [[-> ->]|[Hnc ->]]; [by rewrite bool_decide_eq_true_2|]. rewrite bool_decide_eq_false_2 by done. by rewrite bool_decide_eq_false_2.
   Qed.
   Lemma idle_start : sched_start cpu idle_ready.
   Proof using Hc.
@@ -59,9 +83,8 @@ Section start.
     split; [exact Hv|]. split; [|split; [|split; [|split; [|exact Hf]]]].
     - intros q l Hl. by apply start_queues in Hl as [-> _].
     - intros p Hp. exists []. apply start_queues. split; [done|]. apply own_queue_spec. right. by exists p.
-    - intros t r (r0 & H0 & Hp & H)%ready_mark_lookup. apply start_threads in H0 as [_ ->]. rewrite Hp. split; [done|].
-      unfold thread_is_running, thread_is_ready, thread_is_parked. destruct H as [[-> Hs]|[Hne ->]]; [by rewrite bool_decide_eq_true_2|by rewrite bool_decide_eq_false_2].
-    - eexists. by apply ready_mark_same.
+    - intros t r (_ & -> & ->)%idle_thread. split; [done|]. destruct (bool_decide (t = cpu)); [done|]. by destruct (bool_decide (t = sleeper_of)).
+    - eexists. cbn [idle_ready ready_threads]. rewrite ready_mark_other by (intros E; by apply sleeper_not_idle). by apply ready_mark_same.
   Qed.
 
   (** ** The cells of the scheduler itself *)
@@ -147,9 +170,10 @@ Section start.
   (** A cell of the queues is no other one. *)
   Lemma idle_queue_cell x : is_Some (idle_queues !! x) -> x ∈ own_queue_cells cpu \/ x ∈ own_map_cells cpu \/ x ∈ InitialCells.own_thread_cells cpu.
   Proof using Hc.
-    unfold idle_queues. destruct (decide (x = thread_state_cell cpu)) as [->|Hne].
+    unfold idle_queues. destruct (decide (x = thread_state_cell sleeper_of)) as [->|Hns]; [|destruct (decide (x = thread_state_cell cpu)) as [->|Hne]].
+    - intros _. right. right. apply own_thread_cells_spec. exists sleeper_of. split; [|by right]. eexists. apply sleeper_there.
     - intros _. right. right. apply own_thread_cells_spec. exists cpu. split; [|by right]. eexists. apply idle_there.
-    - rewrite own_lookup_ne by done. unfold ready_memory. intros [v [Hv|[_ [Hv|[_ Hv]]%lookup_union_Some_raw]]%lookup_union_Some_raw].
+    - rewrite own_lookup_ne by done. rewrite own_lookup_ne by done. unfold ready_memory. intros [v [Hv|[_ [Hv|[_ Hv]]%lookup_union_Some_raw]]%lookup_union_Some_raw].
       + left. apply (memory_dom (fun _ => NONE)). by exists v.
       + right; left. apply (memory_dom (fun _ => 0)). by exists v.
       + right; right. apply (memory_dom (fun _ => 0)). by exists v.
@@ -195,7 +219,15 @@ Section start.
   Proof using Hc.
     apply promised_at_start; [lia|exact idle_start| | |reflexivity..|split; [done|reflexivity]|done| |reflexivity|reflexivity].
     - exists []. apply start_queues. split; [reflexivity|]. apply own_queue_spec. by left.
-    - intros t [r (r0 & [Ht _]%start_threads & _)%ready_mark_lookup]. apply own_listed. by apply elem_of_list_to_set in Ht.
+    - intros t [r (Ht & _)%idle_thread]. apply own_listed. by apply elem_of_list_to_set in Ht.
     - intros t _. split; [by apply unreserved_valid|by left].
+  Qed.
+  (** The one that is blocked may be woken. *)
+  Theorem start_sleeps : sleeps sleeper_of start_state.
+  Proof using Hc.
+    destruct sleeper_there as [Hr Hf]. split; [unfold sleeper_of, NUM_CPU; lia|]. split; [|split; [exact Hf|]].
+    - cbn. unfold sleeper_of, NONE, NUM_CPU in *. lia.
+    - exists (ReadyThread 0 thread_is_blocked). split; [|done]. cbn [start_state queues idle_ready ready_threads].
+      eapply (ready_mark_same _ _ _ (ReadyThread 0 0)). cbn [idle_marked ready_threads]. rewrite ready_mark_other by apply sleeper_not_idle. exact Hr.
   Qed.
 End start.

@@ -14,6 +14,7 @@ Section code.
   Context (HC : M "arch_cpu"%string = None) (HB : M "arch_highest_bit"%string = None).
   Notation timed := (timed quiet kernel_entry M this).
   Notation does := (does quiet kernel_entry M this ours timer).
+  Notation serves := (serves quiet kernel_entry M this ours timer).
   Notation holds := (holds this ours timer).
   Notation own := (own this ours).
   Context (timer_arms : forall e t, timer e -> timed "timer_arm" [t] e (fun _ e' => timer e')).
@@ -208,13 +209,13 @@ Section code.
   Qed.
 
   (** [sched_ready] of a thread of this CPU: one that has no reservation and is as important as all others runs next at once. *)
-  Theorem sched_ready_does t p kp s s' X : ours t -> 0 <= t < NUM_THREAD -> payer_ok ours X (payer_of X t) -> time_ok X -> may_be_queued t p kp s X ->
+  Theorem sched_ready_serves t p kp s s' X : ours t -> 0 <= t < NUM_THREAD -> payer_ok ours X (payer_of X t) -> time_ok X -> may_be_queued t p kp s X ->
     sched_park (queues X) cpu (parked_queue cpu) t = Some s' -> timeouts X !! (SCHED_RELEASE_BASE + t) = None ->
-    does "sched_ready" [t] X (fun v Y => v = 0 /\
+    serves "sched_ready" [t] X (fun v Y => v = 0 /\
       if ((if spends (reservation_of X t) =? NONE then 0 else 1) =? 0) && (word X "arch_floor" <=? p) && (word X "running" <=? p) then Y = requested (set_word "kept" t X)
       else inserted t p kp s s' X Y).
   Proof using HM HQ HT HR HC Hcpu clock timer_arms.
-    intros Ht Hb Hp Hs Hq Hpark Hno. pose proof Hq as ((r & Hr & Er) & _). enter sched_ready_code. go. this_cpu. go. use cpu_does. do 2 go. rewrite Z.eqb_refl. cbn [negb]. go.
+    intros Ht Hb Hp Hs Hq Hpark Hno. pose proof Hq as ((r & Hr & Er) & _). opens sched_ready_code. go. this_cpu. go. use cpu_does. do 2 go. rewrite Z.eqb_refl. cbn [negb]. go.
     go. use limited_does. go. use priority_does. rewrite Er. go. use floor_does. go. get sched_cpu_running_triple "running"%string. go. destruct (_ && _ && _).
     - go. put_word sched_cpu_set_kept_triple "kept"%string. use sched_request_does. done.
     - eapply runs_call; [intros ?; evaluate|by apply (sched_insert_does t p kp s s' X)|]. intros v Y [-> HY]. done.

@@ -39,12 +39,12 @@ Section code.
   Qed.
   Lemma may_put_back_steady X : steady self X -> exists s s', may_put_back this self s s' X.
   Proof using Hcpu.
-    intros (_ & Hw & _). pose proof (at_work_thread this ours self X Hw) as (r & Hr & Hrun & Hf & _). pose proof (idle_level this ours self X Hw) as Hidle. destruct Hw as [Hok Hown _ _ _ Hrel _ _].
+    intros (_ & Hw & _). pose proof (at_work_thread this ours self X Hw) as (r & Hr & Hrun & Hf & _). pose proof (idle_level this ours self X Hw) as Hidle. destruct Hw as [Hok Hown _ _ _ Hrel _ _ _].
     pose proof (ok_valid _ _ _ Hok) as Hv. unfold may_put_back. destruct (Z.ltb_spec self NUM_CPU) as [Hi|Hi].
     - destruct (mark_some (queues X) self thread_is_ready) as [s E]; [by eexists|done|]. exists s, s. split; [done|]. by apply Hidle.
     - destruct (insert_some cpu (queues X) self Hv Hi) as (v & s & E); [by eexists|done|].
       destruct (park_some cpu (queues X) self Hv Hown Hi) as [s' E']; [by eexists|done|]. exists s, s'. split; [by exists v|]. split; [done|].
-      apply eq_None_not_Some. intros H. destruct (Hrel self H) as (r' & Hr' & Hst). rewrite Hr in Hr'. injection Hr' as <-. by rewrite Hrun in Hst.
+      apply eq_None_not_Some. intros H. destruct (Hrel self) as (r' & Hr' & Hst); [unfold NUM_CPU in *; lia|done|]. rewrite Hr in Hr'. injection Hr' as <-. by rewrite Hrun in Hst.
   Qed.
   Lemma makes_way_waits s s' X way X1 Y : steady self X -> may_put_back this self s s' X -> way_of this self X way X1 -> way <> WAY_STAYS -> makes_way self s s' way X1 Y ->
     waiting Y /\ word Y "arch_current" = self.
@@ -108,9 +108,10 @@ Section code.
     intros (Ec & Hw & _). eapply serves_mono; [|apply (sched_yield_serves quiet kernel_entry M this Hcpu ours timer HM HR HC)].
     intros v Y [_ ->]. apply steady_requested; [done|by apply at_work_word].
   Qed.
-  (** The event [v] is no release, or that of a thread which is parked. *)
-  Definition was_due (v : Z) (Y : cpu_state) : Prop := forall t, 0 <= t < NUM_THREAD -> v = SCHED_RELEASE_BASE + t ->
-    (exists r, ready_threads (queues Y) !! t = Some r /\ ready_state r = thread_is_parked) /\ timeouts Y !! (SCHED_RELEASE_BASE + t) = None.
+  (** The event [v] is the release of a thread which is parked, or the deadline of one which sleeps, or none of these. *)
+  Definition was_due (v : Z) (Y : cpu_state) : Prop := forall t, 0 <= t < NUM_THREAD ->
+    (v = SCHED_RELEASE_BASE + t -> (exists r, ready_threads (queues Y) !! t = Some r /\ ready_state r = thread_is_parked) /\ timeouts Y !! (SCHED_RELEASE_BASE + t) = None) /\
+    (v = t -> sleeps t Y /\ timeouts Y !! t = None).
   (** The timer's interrupt charges the time that has passed, and asks for a decision where it has to. *)
   Theorem sched_timer_interrupt_steady X : steady self X -> serves "sched_timer_interrupt" [] X (fun v Y => steady self Y /\ was_due v Y).
   Proof using Hcpu HM HT HW HR HC timer_arms clock.
@@ -129,27 +130,64 @@ Section code.
       { intros t. destruct (Z.eq_dec (word X "charged") NONE) as [E|E]; unfold payer_of.
         - destruct (Hnone E) as [E1 _]. by rewrite E1.
         - destruct (Hcharged E) as (E1 & _). rewrite E1. apply payers_charged. }
-      destruct Hw as [H1 H2 H3 H4 _ H6 H7 H8]. unfold kept_thread, threads_ours, released, level_of in *.
-      split; unfold kept_thread, threads_ours, released, level_of; rewrite ?Eq, ?ER, ?EK; try done; [|by rewrite ECh, Hpay].
-      intros t [ns Ht]. apply H6. destruct Htaken as [(_ & Em & _)|(e & at_ & _ & _ & _ & Em & _)]; rewrite Em in Ht; [by exists ns|].
-      exists ns. by apply lookup_delete_Some in Ht as [_ Ht].
+      destruct Hw as [H1 H2 H3 H4 _ H6 Hrest H7 H8]. unfold kept_thread, threads_ours, released, level_of in *.
+      assert (forall t, is_Some (timeouts Y !! t) -> is_Some (timeouts X !! t)) as Hless.
+      { intros t [ns Ht]. destruct Htaken as [(_ & Em & _)|(e & at_ & _ & _ & _ & Em & _)]; rewrite Em in Ht; [by exists ns|]. exists ns. by apply lookup_delete_Some in Ht as [_ Ht]. }
+      split; unfold kept_thread, threads_ours, released, level_of; rewrite ?Eq, ?ER, ?EK; try done; [|by apply (rested_same X); auto|by rewrite ECh, Hpay].
+      intros t Ht0 Ht%Hless. by apply H6.
     - unfold floor_sound. rewrite Eq, EK. destruct Hfloor as [[-> ->]|[-> ->]]; [done|]. split; [apply best_floor|done].
-    - intros t Ht ->. unfold was_due in *. destruct Htaken as [(E & _)|(e & at_ & He & _ & _ & Em & E)]; [unfold SCHED_RELEASE_BASE, NUM_THREAD, NONE in *; lia|].
-      destruct (cancels X e =? 1); [unfold SCHED_RELEASE_BASE, NUM_THREAD, NONE in *; lia|]. subst e. rewrite Eq, Em. split; [|apply lookup_delete]. apply (work_released _ _ _ _ Hw). by exists at_.
+    - intros t Ht. destruct Htaken as [(E & _)|(e & at_ & He & _ & _ & Em & E)]; [rewrite E; unfold SCHED_RELEASE_BASE, NUM_THREAD, NONE in *; split; lia|].
+      destruct (cancels X e =? 1); [rewrite E; unfold SCHED_RELEASE_BASE, NUM_THREAD, NONE in *; split; lia|]. subst e. rewrite Eq, Em. split; intros ->; (split; [|apply lookup_delete]).
+      + apply (work_released _ _ _ _ Hw); [lia|by exists at_].
+      + unfold sleeps. rewrite Eq, EK. apply (work_rested _ _ _ _ Hw); [done|by exists at_].
+  Qed.
+  (** A thread that is not idle sets its own deadline, and marks itself as blocked next. *)
+  Definition armed (Y : cpu_state) : Prop := exists ns X, steady self X /\
+    Y = set_word "alarm" (Z.min (word X "alarm") ns) (set_timeouts (<[self := ns]> (timeouts X)) (upd self 0 (cancels X)) X).
+  Theorem sched_set_deadline_arms ns X : steady self X -> NUM_CPU <= self -> 0 <= ns <= timer_never -> serves "sched_set_deadline" [self; ns] X (fun _ Y => armed Y).
+  Proof using Hcpu ours_bound HM HC timer_arms.
+    intros HX Hc Hn. pose proof HX as (_ & Hw & _). destruct (at_work_thread this ours self X Hw) as (_ & _ & _ & _ & Ho). pose proof (ours_bound self Ho) as Hb.
+    eapply serves_mono; [|apply (sched_set_deadline_serves quiet kernel_entry M this Hcpu ours timer HM HC timer_arms self ns X); [split|done]].
+    - intros v Y [_ ->]. by exists ns, X.
+    - unfold NUM_THREAD, SCHED_NUM_EVENT in *. lia.
+    - by rewrite Z.mod_small.
   Qed.
   (** A thread that is not idle marks itself as blocked: it may hand the CPU over now. *)
-  Theorem sched_prepare_block_waits X : steady self X -> NUM_CPU <= self -> serves "sched_prepare_block" [self] X (fun _ Y => waiting Y /\ word Y "arch_current" = self).
-  Proof using HM HT.
-    intros (Ec & Hw & _) Hc. pose proof Hw as [Hok Hown Hk Ho Ha Hrel _ _]. pose proof (ok_valid _ _ _ Hok) as Hv.
-    destruct (marked cpu self (queues X) Hok Hown thread_is_blocked) as (s & E & Hok' & Hown'); [done..|].
-    destruct (mark_moves cpu (queues X) Hv _ _ _ E) as (Hm & _ & _ & r & Hr & _).
-    eapply serves_mono; [|by apply (sched_prepare_block_serves quiet kernel_entry M this ours timer HM HT self s X)].
-    intros v Y [_ ->]. split; [|done]. split; cbn [queues set_queues]; [done|done| | |exact (accounts_same ours X (set_queues s X) Ha eq_refl eq_refl (conj (Z.le_refl _) (proj2 (valid_time ours X Ha))) eq_refl)|].
-    - intros t Et. destruct (Hk t Et) as [Hmk _]. by eapply marked_kept.
-    - exact (moved_ours ours (queues X) self s Hm (ex_intro _ r Hr) Ho).
-    - intros t Ht. destruct (Hrel t Ht) as (rt & Hrt & Hst). exists rt. split; [|done].
+  Lemma marked_waits s X Y : steady self X -> NUM_CPU <= self -> sched_mark (queues X) self thread_is_blocked = Some s -> queues Y = s -> accounts_valid Y ->
+    word Y "kept" = word X "kept" -> (timeouts Y = timeouts X \/ exists ns, timeouts Y = <[self := ns]> (timeouts X)) -> waiting Y.
+  Proof using ours_bound.
+    intros (Ec & Hw & _) Hc E Eq HaY Ek Et. destruct (at_work_thread this ours self X Hw) as (rs & Hrs & Hrun & Hf & Hos). pose proof (ours_bound self Hos) as Hb.
+    pose proof Hw as [Hok Hown Hk Ho _ Hrel Hrest _ _]. pose proof (ok_valid _ _ _ Hok) as Hv.
+    destruct (marked cpu self (queues X) Hok Hown thread_is_blocked) as (s' & E' & Hok' & Hown'); [done..|]. rewrite E in E'. injection E' as <-.
+    destruct (mark_moves cpu (queues X) Hv _ _ _ E) as (Hm & Erq & Hfs & r & Hr & [Hrs' _]).
+    split; rewrite ?Eq; [done|done| | |done| |].
+    - unfold kept_thread. rewrite Ek. intros t Et'. destruct (Hk t Et') as [Hmk _]. by eapply marked_kept.
+    - unfold threads_ours. rewrite Eq. exact (moved_ours ours (queues X) self s Hm (ex_intro _ r Hr) Ho).
+    - unfold released. rewrite Eq. intros t Ht0 Ht. assert (is_Some (timeouts X !! (SCHED_RELEASE_BASE + t))) as Htx.
+      { destruct Et as [Et|[ns Et]]; rewrite Et in Ht; [done|]. rewrite lookup_insert_ne in Ht; [done|]. unfold SCHED_RELEASE_BASE, NUM_THREAD in *. lia. }
+      destruct (Hrel t Ht0 Htx) as (rt & Hrt & Hst). exists rt. split; [|done].
       assert (t <> self) as Hne. { intros ->. rewrite (proj2 (ok_runs _ _ _ Hok self rt Hrt) eq_refl) in Hst. done. }
-      cbn [queues set_queues]. by rewrite (proj1 (Hm t Hne)).
+      by rewrite (proj1 (Hm t Hne)).
+    - intros t Htb Ht. destruct (decide (t = self)) as [->|Hne].
+      + split_and!; [done| |by rewrite Eq, Erq|rewrite Eq; by eexists]. rewrite Ek. intros Ekept.
+        assert (kept_thread X = Some self) as Hks by (unfold kept_thread; rewrite Ekept, (proj2 (Z.eqb_neq self NONE)); [done|pose proof (none_no_thread self Hb); congruence]).
+        destruct (Hk self Hks) as [(_ & _ & rk & Hrk & Hsk & _) _]. rewrite Hrs in Hrk. injection Hrk as <-. by rewrite Hrun in Hsk.
+      + assert (is_Some (timeouts X !! t)) as Htx by (destruct Et as [Et|[ns Et]]; rewrite Et in Ht; [done|by rewrite lookup_insert_ne in Ht]).
+        apply (sleeps_moved self t X Y); [by rewrite Eq|done| |by apply Hrest]. rewrite Ek. by apply (Hrest t Htb Htx).
+  Qed.
+  Theorem sched_prepare_block_waits X : steady self X \/ armed X -> NUM_CPU <= self -> serves "sched_prepare_block" [self] X (fun _ Y => waiting Y /\ word Y "arch_current" = self).
+  Proof using HM HT ours_bound.
+    intros HX Hc. assert (exists X0, steady self X0 /\ queues X = queues X0 /\ accounts_valid X /\ word X "kept" = word X0 "kept" /\ word X "arch_current" = self /\
+      (timeouts X = timeouts X0 \/ exists ns, timeouts X = <[self := ns]> (timeouts X0))) as (X0 & H0 & Eq & Ha & Ek & Ec & Et).
+    { destruct HX as [HX|(ns & X0 & H0 & ->)].
+      - exists X. pose proof HX as (Ec & Hw & _). split_and!; [done|done|by apply (work_accounts _ _ _ _ Hw)|done|done|by left].
+      - exists X0. pose proof H0 as (Ec & Hw & _). pose proof (work_accounts _ _ _ _ Hw) as Ha. split_and!; [done|done| |done|done|right; by exists ns].
+        apply (accounts_same ours X0); [done..|cbn; pose proof (valid_time ours X0 Ha) as [??]; lia|done]. }
+    pose proof H0 as (_ & Hw & _). pose proof Hw as [Hok Hown _ _ _ _ _ _ _].
+    destruct (marked cpu self (queues X0) Hok Hown thread_is_blocked) as (s & E & _); [done..|].
+    eapply serves_mono; [|apply (sched_prepare_block_serves quiet kernel_entry M this ours timer HM HT self s X); by rewrite Eq].
+    intros v Y [_ ->]. split; [|done]. apply (marked_waits s X0); try done.
+    apply (accounts_same ours X); [done..|cbn; pose proof (valid_time ours X Ha) as [??]; lia|done].
   Qed.
   (** A thread that is marked as blocked hands the CPU over, and goes on when it is its turn. *)
   Theorem sched_block_promised X : waiting X -> word X "arch_current" = self -> entered "sched_block" [] X (fun v Y => v = 0 /\ promised self Y).
@@ -163,21 +201,22 @@ Section code.
   Lemma ended_waits s X : steady self X -> NUM_CPU <= self -> sched_mark (queues X) self thread_is_exited = Some s ->
     sched_ok cpu None s -> sched_owns cpu s -> waiting (ended s X).
   Proof using Hcpu.
-    intros (Ec & Hw & _) Hc E Hok' Hown'. destruct (at_work_thread this ours self X Hw) as (rs & Hrs & Hrun & Hf & Hos). pose proof Hw as [Hok Hown Hk Ho Ha Hrel _ _].
+    intros (Ec & Hw & _) Hc E Hok' Hown'. destruct (at_work_thread this ours self X Hw) as (rs & Hrs & Hrun & Hf & Hos). pose proof Hw as [Hok Hown Hk Ho Ha Hrel Hrest _ _].
     pose proof (ok_valid _ _ _ Hok) as Hv. destruct (mark_moves cpu (queues X) Hv _ _ _ E) as (Hm & _ & _ & r & Hr & _). unfold ended. rewrite Ec.
-    split; cbn [queues set_queues set_reservation]; [done|done| | | |].
+    split; cbn [queues set_queues set_reservation]; [done|done| | | | |].
     - intros t Et. destruct (Hk t Et) as [Hmk _]. by eapply marked_kept.
     - exact (moved_ours ours (queues X) self s Hm (ex_intro _ r Hr) Ho).
     - destruct Ha as [Ht Hres Hch]. split; [exact Ht| |exact Hch]. intros t Hot. unfold payer_of. cbn. destruct (Z.eqb_spec t self) as [->|Hne]; [|by apply Hres].
       destruct (Hres self Hos) as [Hval _]. split; [exact Hval|]. unfold payer, take_back. cbn. destruct (period _ =? 0); [by left|by right].
-    - intros t Ht. destruct (Hrel t Ht) as (rt & Hrt & Hst). exists rt. split; [|done].
+    - intros t Ht0 Ht. destruct (Hrel t Ht0 Ht) as (rt & Hrt & Hst). exists rt. split; [|done].
       assert (t <> self) as Hne by (intros ->; rewrite Hrs in Hrt; injection Hrt as ->; by rewrite Hrun in Hst).
       change (ready_threads s !! t = Some rt). by rewrite (proj1 (Hm t Hne)).
+    - apply (rested_moved self X); [done|done|by apply (running_wakes self X rs); [|rewrite Hrun]|by left|done].
   Qed.
   Context (fpu_unused : keeps_timer "arch_fpu_unused"%string).
   Theorem sched_exit_current_promised X : steady self X -> NUM_CPU <= self -> entered "sched_exit_current" [] X (fun v Y => v = 0 /\ promised self Y).
   Proof using Hcpu ours_bound HM HQ HT HW HR HP HC HB load_below timer_arms clock loaded_root fpu_left fpu_leave fpu_unused roots.
-    intros HX Hc. pose proof HX as (Ec & Hw & _). destruct (at_work_thread this ours self X Hw) as (_ & _ & _ & _ & Hos). pose proof Hw as [Hok Hown _ _ _ _ _ _].
+    intros HX Hc. pose proof HX as (Ec & Hw & _). destruct (at_work_thread this ours self X Hw) as (_ & _ & _ & _ & Hos). pose proof Hw as [Hok Hown _ _ _ _ _ _ _].
     destruct (marked cpu self (queues X) Hok Hown thread_is_exited) as (s & E & Hok' & Hown'); [done..|].
     pose proof (ended_waits s X HX Hc E Hok' Hown') as HwX. assert (word (ended s X) "arch_current" = self) as EcX by done.
     destruct (waiting_blocks this Hcpu ours ours_bound self (ended s X) HwX EcX) as [Hb Hafter]. rewrite <- Ec in Hos, E.

@@ -33,7 +33,7 @@ Section code.
 
     Lemma hands_over : exists s, gives_back this s X /\ k <> self /\ promised k (set_word "arch_current" k (handed s)).
     Proof using HX Hc Hk Hr free unlimited Hcpu ours_bound.
-      pose proof HX as (Ec & Hw & _). destruct (at_work_thread this ours self X Hw) as (rs & Hrs & Hrun & Hf & _). pose proof Hw as [Hok Hown Hkept Ho Ha Hrel _ _].
+      pose proof HX as (Ec & Hw & _). destruct (at_work_thread this ours self X Hw) as (rs & Hrs & Hrun & Hf & _). pose proof Hw as [Hok Hown Hkept Ho Ha Hrel _ _ _].
       pose proof (ok_valid _ _ _ Hok) as Hv. assert (kept_thread X = Some k) as Ek by (unfold kept_thread; by rewrite (proj2 (Z.eqb_neq _ _))).
       destruct (Hkept k Ek) as [Hmk Hle]. pose proof Hmk as (Hkc & Hkf & rk & Hrk & Hst & _). rewrite Hr in Hrk. injection Hrk as <-.
       assert (k <> self) as Hne by (intros E; rewrite E, Hrs in Hr; injection Hr as <-; by rewrite Hrun in Hst).
@@ -99,7 +99,7 @@ Section code.
   (** It goes on where it is, or when the CPU is its own again; then no ready thread has a higher priority. *)
   Theorem sched_hand_over_promised self X : steady self X -> entered self "sched_hand_over" [] X (fun v Y => v = 1 /\ promised self Y \/ v = 0 /\ Y = X).
   Proof using Hcpu ours_bound HM HQ HT HW HR HP HC HB load_below timer_arms clock loaded_root fpu_left fpu_leave roots.
-    intros HX. pose proof HX as (Ec & Hw & _). pose proof Hw as [Hok _ Hkept Ho Ha _ _ _]. pose proof (ok_valid _ _ _ Hok) as Hv.
+    intros HX. pose proof HX as (Ec & Hw & _). pose proof Hw as [Hok _ Hkept Ho Ha _ _ _ _]. pose proof (ok_valid _ _ _ Hok) as Hv.
     destruct (Z.eq_dec (word X "kept") NONE) as [E|E].
     - eapply entered_mono; [|apply (sched_hand_over_entered quiet kernel_entry M this Hcpu ours timer HM HQ HT HW HR HP HC HB load_below timer_arms clock loaded_root fpu_left fpu_leave
         user roots promised self (ReadyThread 0 0) (queues X) X)]; unfold may_hand_over; rewrite E; cbn [Z.eqb orb negb andb].

@@ -30,7 +30,7 @@ Section release.
     timeouts X !! (SCHED_RELEASE_BASE + t) = None -> exists s1, sched_withdraw t (queues X) = Some s1 /\ steady self (set_queues s1 X) /\ sleeps t (set_queues s1 X) /\
       ready_threads s1 !! t = Some (ReadyThread (ready_priority r) thread_is_blocked).
   Proof using Hcpu.
-    intros (Hcur & Hw & Hfl & Hmark) Hr Hst Hno. destruct (at_work_thread this ours self X Hw) as (rs & Hrs & Hrun & _). pose proof Hw as [Hok Hown Hk Ho Ha Hrel Hlev Hpays].
+    intros (Hcur & Hw & Hfl & Hmark) Hr Hst Hno. destruct (at_work_thread this ours self X Hw) as (rs & Hrs & Hrun & _). pose proof Hw as [Hok Hown Hk Ho Ha Hrel Hrest Hlev Hpays].
     pose proof (ok_valid _ _ _ Hok) as Hv. destruct (ok_placed _ _ _ Hok t r Hr) as ([q|] & [_ Hq] & Hplace); [|by destruct Hplace].
     destruct Hplace as [Hc _]. assert (in_queue (queues X) q t) as Hin by (by apply Hq).
     destruct (withdraw_some (queues X) t q (proj1 Hv) Hin) as [s1 E]; [by exists r|]. destruct (withdraw_ok cpu self (queues X) Hok t s1 E) as [Hok1 _].
@@ -41,13 +41,14 @@ Section release.
     assert (sched_owns cpu s1) as Hown1.
     { destruct Hown as [[Hi Hif] Hp]. split; [|by apply Hkeep]. assert (cpu <> t) as Hct by lia. destruct (Hm cpu Hct) as (A & _ & B). by rewrite A, B. }
     exists s1. split; [done|]. split; [split; [done|split]|split; [|done]].
-    - split; cbn [queues set_queues]; [done|done| | |exact (accounts_same ours X (set_queues s1 X) Ha eq_refl eq_refl (conj (Z.le_refl _) (proj2 (valid_time ours X Ha))) eq_refl)| | |exact Hpays].
+    - split; cbn [queues set_queues]; [done|done| | |exact (accounts_same ours X (set_queues s1 X) Ha eq_refl eq_refl (conj (Z.le_refl _) (proj2 (valid_time ours X Ha))) eq_refl)| | | |exact Hpays].
       + intros k Ek. destruct (Hk k Ek) as [Hmk Hle]. split.
         * eapply (kept_moved this (queues X) t); [done|done|by apply Hkt|done|]. intros p _ Hin'. apply in_ready_list in Hin'. by destruct (Hgone _ Hin').
         * intros Hi r0 rk. rewrite (proj1 (Hm self ltac:(congruence))), (proj1 (Hm k (Hkt k Ek))). by apply Hle.
       + exact (moved_ours ours (queues X) t s1 Hm (ex_intro _ r Hr) Ho).
-      + intros u Hu. destruct (Hrel u Hu) as (ru & Hru & Hsu). exists ru. split; [|done]. cbn [queues set_queues].
+      + intros u Hu0 Hu. destruct (Hrel u Hu0 Hu) as (ru & Hru & Hsu). exists ru. split; [|done]. cbn [queues set_queues].
         assert (u <> t) as Hut by (intros ->; cbn [timeouts set_queues] in Hu; rewrite Hno in Hu; by destruct Hu). by rewrite (proj1 (Hm u Hut)).
+      + apply (rested_moved t X); [done|done|by apply (running_wakes t X r); [|rewrite Hst]|by left|done].
       + cbn [word set_queues]. rewrite Hlev. unfold level_of. cbn [queues set_queues]. by rewrite (proj1 (Hm self ltac:(congruence))).
     - unfold floor_sound. cbn [queues word set_queues]. split; [|done]. eapply (best_moved this X t s1); [done..|pose proof (best_nonnegative this (queues X)); lia|].
       intros p _ Hin'. apply in_ready_list in Hin'. by destruct (Hgone _ Hin').
@@ -69,11 +70,13 @@ Section release.
   Theorem sched_release_steady self t X : steady self X -> 0 <= t < NUM_THREAD -> was_due (SCHED_RELEASE_BASE + t) X ->
     serves "sched_release" [SCHED_RELEASE_BASE + t] X (fun _ Y => steady self Y /\ awake t Y).
   Proof using Hcpu ours_bound HM HQ HT HR HC timer_arms clock.
-    intros HX Hb Hdue. destruct (Hdue t Hb eq_refl) as [(r & Hr & Hst) Hno]. destruct (released_sleeps self t X r HX Hr Hst Hno) as (s1 & E & HX1 & Ht & Hr1).
+    intros HX Hb Hdue. destruct (proj1 (Hdue t Hb) eq_refl) as [(r & Hr & Hst) Hno]. destruct (released_sleeps self t X r HX Hr Hst Hno) as (s1 & E & HX1 & Ht & Hr1).
+    assert (timeouts (set_queues s1 X) !! t = None) as Hd.
+    { apply eq_None_not_Some. intros H. destruct HX as (_ & Hw & _). by apply (running_wakes t X r Hr ltac:(by rewrite Hst)), (work_rested _ _ _ _ Hw t Hb). }
     destruct (sleeper_insertable this Hcpu ours ours_bound self t _ (set_queues s1 X) HX1 Ht Hr1) as (kp & s & s' & Hkp & Hq & Hp).
     destruct (sleeper this ours self t (set_queues s1 X) HX1 Ht) as (_ & _ & _ & _ & _ & Hot & _). pose proof HX1 as (_ & Hw1 & _). pose proof (work_accounts _ _ _ _ Hw1) as Ha.
     eapply serves_mono; [|apply (sched_release_serves quiet kernel_entry M this Hcpu ours timer HM HQ HT HR HC timer_arms clock t r (ready_priority r) kp s1 s s' X Hot Hb Hr Hst E)].
-    - cbn beta. intros v Y [_ HY]. split; [by eapply (inserted_steady this Hcpu ours ours_bound self t (set_queues s1 X) HX1 Ht _ Hr1 kp Hkp)|].
+    - cbn beta. intros v Y [_ HY]. split; [by eapply (inserted_steady this Hcpu ours ours_bound self t (set_queues s1 X) HX1 Ht Hd _ Hr1 kp Hkp)|].
       eapply proj1. by eapply (inserted_awake this ours ours_bound self t (set_queues s1 X) HX1 Ht _ Hr1 kp).
     - split_and!; [by apply (valid_payer ours)|by apply (valid_time ours)|exact Hq|exact Hp|exact Hno].
   Qed.

@@ -11,10 +11,6 @@ Section wake.
   Notation at_work := (at_work this ours).
   Notation steady := (steady this ours).
 
-  (** [t] is blocked, in no queue, and not kept: it may be woken. *)
-  Definition sleeps (t : Z) (X : cpu_state) : Prop := NUM_CPU <= t /\ word X "kept" <> t /\ t ∈ queue_free (ready_queues (queues X)) /\
-    exists r, ready_threads (queues X) !! t = Some r /\ ready_state r = thread_is_blocked.
-
   (** Where a thread [u] that is not kept, nor running, moves, the kept one stays the next, if it is as important. *)
   Lemma kept_moved s u s' k : ready_valid cpu s -> moves s u s' -> k <> u -> may_be_kept cpu k s ->
     (forall p, 0 <= p < NUM_PRIORITY -> u ∈ ready_list s' cpu p -> forall r, ready_threads s !! k = Some r -> p <= ready_priority r) -> may_be_kept cpu k s'.
@@ -33,32 +29,42 @@ Section wake.
     Lemma sleeper : exists r rs, ready_threads s0 !! t = Some r /\ ready_state r = thread_is_blocked /\ 0 <= ready_priority r < NUM_PRIORITY /\ ours t /\ t <> self /\
       ready_threads s0 !! self = Some rs /\ ready_state rs = thread_is_running /\ timeouts X !! (SCHED_RELEASE_BASE + t) = None.
     Proof using HX Ht.
-      destruct HX as (_ & Hw & _). destruct Ht as (_ & _ & _ & r & Hr & Hst). destruct (at_work_thread this ours self X Hw) as (rs & Hrs & Hrun & _).
+      destruct HX as (_ & Hw & _). destruct Ht as (Hc & _ & _ & r & Hr & Hst). destruct (at_work_thread this ours self X Hw) as (rs & Hrs & Hrun & _).
       pose proof (ready_valid_priority cpu s0 (ok_valid _ _ _ (work_ok _ _ _ _ Hw)) t r Hr). exists r, rs. split_and!; try done; try lia.
       - apply (work_ours _ _ _ _ Hw). by exists r.
       - intros ->. rewrite Hrs in Hr. injection Hr as ->. by rewrite Hst in Hrun.
-      - apply eq_None_not_Some. intros H'. destruct (work_released _ _ _ _ Hw t H') as (r' & Hr' & Hp). rewrite Hr in Hr'. injection Hr' as <-. by rewrite Hst in Hp.
+      - apply eq_None_not_Some. intros H'. destruct (work_released _ _ _ _ Hw t) as (r' & Hr' & Hp); [unfold NUM_CPU in *; lia|done|]. rewrite Hr in Hr'. injection Hr' as <-. by rewrite Hst in Hp.
     Qed.
+    (** Its own deadline is not to come any more. *)
+    Context (Hd : timeouts X !! t = None).
     (** A thread [u], asleep or kept, moves to a queue. *)
     Lemma moved_work u s' Y : (u = t \/ word X "kept" = u /\ u <> NONE) -> moves s0 u s' -> sched_ok cpu (Some self) s' -> sched_owns cpu s' ->
       (exists r', ready_threads s' !! u = Some r' /\ forall r, ready_threads s0 !! u = Some r -> ready_priority r' = ready_priority r) ->
-      queues Y = s' -> accounts_valid Y -> word Y "running" = word X "running" -> same_payers X Y ->
+      (word Y "kept" = word X "kept" \/ word Y "kept" = t) -> queues Y = s' -> accounts_valid Y -> word Y "running" = word X "running" -> same_payers X Y ->
       (forall k, kept_thread Y = Some k -> may_be_kept cpu k s' /\ (NUM_CPU <= self -> forall r0 r, ready_threads s' !! self = Some r0 -> ready_threads s' !! k = Some r -> ready_priority r0 <= ready_priority r)) ->
       (timeouts Y = timeouts X \/ exists at_ r', timeouts Y = <[SCHED_RELEASE_BASE + u := at_]> (timeouts X) /\ ready_threads s' !! u = Some r' /\ ready_state r' = thread_is_parked) ->
       at_work self Y.
-    Proof using HX Ht.
-      intros Hu Hm Hok Hown (r' & Hr' & _) Eq Ha Er [Epc Epp] Hk Htime. destruct sleeper as (r & rs & Hr & Hst & _ & Hot & Hne & Hrs & Hrun & Hno). destruct HX as (_ & Hw & _).
+    Proof using HX Ht Hd ours_bound.
+      intros Hu Hm Hok Hown (r' & Hr' & _) Hkeep Eq Ha Er [Epc Epp] Hk Htime. destruct sleeper as (r & rs & Hr & Hst & _ & Hot & Hne & Hrs & Hrun & Hno). destruct HX as (_ & Hw & _).
       assert (u <> self /\ exists ru, ready_threads s0 !! u = Some ru /\ ready_state ru = thread_is_blocked) as (Hus & ru & Hru & Hsu).
       { destruct Hu as [->|[Hku Hun]]; [split; [done|by exists r]|]. assert (kept_thread X = Some u) as Ek by (unfold kept_thread; by rewrite Hku, (proj2 (Z.eqb_neq u NONE))).
         destruct (work_kept _ _ _ _ Hw u Ek) as [(_ & _ & ru & Hru & Hsu & _) _]. split; [|by exists ru]. intros ->. rewrite Hrs in Hru. injection Hru as ->. by rewrite Hsu in Hrun. }
-      split; [by rewrite Eq|by rewrite Eq|by rewrite Eq| |done| | |by rewrite Epc, Epp, (work_pays _ _ _ _ Hw)].
+      split; [by rewrite Eq|by rewrite Eq|by rewrite Eq| |done| | | |by rewrite Epc, Epp, (work_pays _ _ _ _ Hw)].
       - unfold threads_ours. rewrite Eq. eapply (moved_ours ours); [exact Hm|by exists ru|exact (work_ours _ _ _ _ Hw)].
-      - unfold released. rewrite Eq. intros v Hv.
+      - unfold released. rewrite Eq. intros v Hv0 Hv.
         assert (v <> u -> is_Some (timeouts X !! (SCHED_RELEASE_BASE + v)) -> exists r0, ready_threads s' !! v = Some r0 /\ ready_state r0 = thread_is_parked) as Hold.
-        { intros Hvu H. destruct (work_released _ _ _ _ Hw v H) as (rv & Hrv & Hp). exists rv. split; [|done]. by rewrite (proj1 (Hm v Hvu)). }
+        { intros Hvu H. destruct (work_released _ _ _ _ Hw v Hv0 H) as (rv & Hrv & Hp). exists rv. split; [|done]. by rewrite (proj1 (Hm v Hvu)). }
         destruct Htime as [Et|(at_ & r1 & Et & Hr1 & Hp1)]; rewrite Et in Hv.
-        + apply Hold; [|done]. intros ->. destruct (work_released _ _ _ _ Hw u Hv) as (rv & Hrv & Hp). rewrite Hru in Hrv. injection Hrv as <-. by rewrite Hsu in Hp.
+        + apply Hold; [|done]. intros ->. destruct (work_released _ _ _ _ Hw u Hv0 Hv) as (rv & Hrv & Hp). rewrite Hru in Hrv. injection Hrv as <-. by rewrite Hsu in Hp.
         + destruct (decide (v = u)) as [->|Hvu]; [by exists r1|]. rewrite lookup_insert_ne in Hv by lia. by apply Hold.
+      - assert (0 <= u) as Hu0.
+        { assert (ours u) as Hou; [|by apply ours_bound in Hou as [? _]]. apply (work_ours _ _ _ _ Hw). by exists ru. }
+        intros v Hb Hv. assert (is_Some (timeouts X !! v)) as Hvx.
+        { destruct Htime as [Et|(at_ & r1 & Et & _)]; rewrite Et in Hv; [done|]. rewrite lookup_insert_ne in Hv; [done|]. unfold SCHED_RELEASE_BASE, NUM_THREAD in *. lia. }
+        assert (v <> t) as Hvt by (intros ->; rewrite Hd in Hvx; by destruct Hvx). pose proof (work_rested _ _ _ _ Hw v Hb Hvx) as Hs.
+        apply (sleeps_moved u v X Y); [by rewrite Eq| | |done].
+        + destruct Hu as [-> |[Hku _]]; [done|]. intros ->. destruct Hs as (_ & Hnk & _). done.
+        + destruct Hkeep as [-> | ->]; [by apply Hs|done].
       - rewrite Er, (work_level _ _ _ _ Hw). unfold level_of. rewrite Eq. destruct (NUM_CPU <=? self); [|done]. by rewrite (proj1 (Hm self ltac:(congruence))).
     Qed.
 
@@ -75,26 +81,28 @@ Section wake.
     Notation p := (ready_priority r).
     (** It is kept, to run next. *)
     Lemma keep_work X1 : accounts_valid X1 -> same_place X X1 -> same_payers X X1 -> word X "running" <= p -> ready_best s0 cpu <= p + 1 -> at_work self (set_word "kept" t X1).
-    Proof using HX Ht Hr ours_bound.
+    Proof using HX Ht Hd Hr ours_bound.
       intros Ha [Eq Et Er Ek Ec _ _] [Epc Epp] Hrun Hbest. destruct sleeper as (r' & rs & Hr' & Hst & _ & Hot & Hne & Hrs & _). rewrite Hr in Hr'. injection Hr' as <-.
-      destruct HX as (_ & [H1 H2 _ H4 _ H6 H7 H8] & _). destruct Ht as (Hc & _ & Hf & _). pose proof (ours_bound t Hot) as Hb.
-      split; cbn [queues set_word]; [by rewrite Eq|by rewrite Eq| | |by apply accounts_word| | |by rewrite <- Epp, <- Epc in H8].
+      destruct HX as (_ & [H1 H2 _ H4 _ H6 HR H7 H8] & _). destruct Ht as (Hc & _ & Hf & _). pose proof (ours_bound t Hot) as Hb.
+      split; cbn [queues set_word]; [by rewrite Eq|by rewrite Eq| | |by apply accounts_word| | | |by rewrite <- Epp, <- Epc in H8].
       - unfold kept_thread. cbn. rewrite (proj2 (Z.eqb_neq t NONE)) by (unfold NUM_THREAD, NONE in *; lia). intros k [= <-]. rewrite Eq. split; [split_and!; [done|done|by exists r]|].
         intros Hi r0 r1 Hr0 Hr1. rewrite Hr in Hr1. injection Hr1 as <-. rewrite H7 in Hrun. unfold level_of in Hrun. rewrite (proj2 (Z.leb_le NUM_CPU self) Hi), Hr0 in Hrun. lia.
       - unfold threads_ours in *. cbn. by rewrite Eq.
       - unfold released in *. cbn. by rewrite Et, Eq.
+      - intros v Hv H. cbn in H. rewrite Et in H. pose proof (HR v Hv H) as Hs. unfold sleeps in *. cbn. rewrite Eq.
+        destruct Hs as (S1 & _ & S2). split; [done|]. split; [|done]. intros <-. rewrite Hd in H. by destruct H.
       - cbn. rewrite Er, H7. unfold level_of. cbn. by rewrite Eq.
     Qed.
     (** It has no time left, and waits for its next period. *)
     Lemma park_steady s' X1 : accounts_valid X1 -> same_place X X1 -> same_payers X X1 -> sched_park s0 cpu (parked_queue cpu) t = Some s' -> steady self (parked t s' X1).
-    Proof using HX Ht Hcpu.
-      intros Ha [Eq Et Er Ek Ec Efl Emk] Hpay Hp. destruct sleeper as (_ & rs & _ & _ & _ & _ & Hne & Hrs & Hrun & Hno). pose proof HX as (Hcur & Hw & Hfl & Hmark). destruct Hw as [Hok Hown Hk _ _ _ _ _].
+    Proof using HX Ht Hd Hcpu ours_bound.
+      intros Ha [Eq Et Er Ek Ec Efl Emk] Hpay Hp. destruct sleeper as (_ & rs & _ & _ & _ & _ & Hne & Hrs & Hrun & Hno). pose proof HX as (Hcur & Hw & Hfl & Hmark). destruct Hw as [Hok Hown Hk _ _ _ _ _ _].
       pose proof (ok_valid _ _ _ Hok) as Hv. destruct (park_moves cpu s0 Hv _ t s' Hp) as (Hm & _ & _ & _ & _ & r1 & Hr1 & [Hs Hq]).
       assert (forall q, 0 <= q < NUM_PRIORITY -> t ∉ ready_list s' cpu q) as Hnot.
       { intros q Hpr Hin. apply in_ready_list, Hq in Hin. injection Hin as E. by destruct (parked_queue_other cpu s0 q Hv Hpr). }
       pose proof (park_ok cpu (Some self) s0 Hok t s' Hp) as Hok'. unfold other in Hok'. rewrite bool_decide_eq_false_2 in Hok' by congruence.
       split; [cbn; by rewrite Ec|]. split.
-      - apply (moved_work t s'); [by left|done|done|by eapply owns_park|eexists; split; [exact Hs|intros r2 Hr2; rewrite Hr1 in Hr2; by injection Hr2 as <-]|done| |cbn; by rewrite Er|exact Hpay| |].
+      - apply (moved_work t s'); [by left|done|done|by eapply owns_park|eexists; split; [exact Hs|intros r2 Hr2; rewrite Hr1 in Hr2; by injection Hr2 as <-]|left; cbn; by rewrite Ek|done| |cbn; by rewrite Er|exact Hpay| |].
         + apply (accounts_same ours X1); [done..|cbn; pose proof (valid_time ours X1 Ha) as [??]; lia|done].
         + unfold kept_thread. cbn. rewrite Ek. intros k Ekk. destruct (Hk k Ekk) as [Hmk Hle].
           assert (k <> t) as Hkt. { intros ->. destruct (Z.eqb_spec (word X "kept") NONE); [done|]. injection Ekk as E. destruct Ht as (_ & Hne' & _). done. }
@@ -109,9 +117,9 @@ Section wake.
     (** It is made ready, or takes the kept thread's place. *)
     Lemma made_ready_steady s X1 Y v : accounts_valid X1 -> same_place X X1 -> same_payers X X1 -> sched_ready_insert s0 cpu (less_important t p kp X1).1 = Some (v, s) ->
       made_ready this t p kp s X1 Y -> steady self Y.
-    Proof using HX Ht Hr Hkp Hcpu ours_bound.
+    Proof using HX Ht Hd Hr Hkp Hcpu ours_bound.
       intros Ha Hplace Hpay Hins HY. pose proof Hplace as [Eq Et Er Ek Ec Efl Emk]. destruct sleeper as (r' & rs & Hr' & Hst & Hprio & Hot & Hne & Hrs & Hrun & Hno). rewrite Hr in Hr'. injection Hr' as <-.
-      pose proof HX as (Hcur & Hw & Hfl & Hmark). pose proof Hw as [Hok Hown Hk _ _ _ Hlev _]. pose proof (ok_valid _ _ _ Hok) as Hv. pose proof (ours_bound t Hot) as Hb.
+      pose proof HX as (Hcur & Hw & Hfl & Hmark). pose proof Hw as [Hok Hown Hk _ _ _ _ Hlev _]. pose proof (ok_valid _ _ _ Hok) as Hv. pose proof (ours_bound t Hot) as Hb.
       assert (t <> NONE) as HtN by (unfold NUM_THREAD, NONE in *; lia). unfold made_ready in HY. rewrite Er, Eq, Ek in HY.
       destruct ((word X "running" <? p + 1) && (ready_best s0 cpu <? p + 1) && (word X "kept" =? NONE)) eqn:Ekeep.
       { apply andb_true_iff in Ekeep as [[E1%Z.ltb_lt E2%Z.ltb_lt]%andb_true_iff _]. subst Y. apply steady_requested; [cbn; by rewrite Ec|]. apply keep_work; [done|done|done|lia|lia]. }
@@ -142,8 +150,9 @@ Section wake.
           (apply (accounts_same ours X1); [done..|cbn; pose proof (valid_time ours X1 Ha) as [??]; lia|done]). }
       clearbody Z1.
       assert (forall Z, accounts_valid Z -> queues Z = s -> timeouts Z = timeouts X -> word Z "running" = word X "running" -> word Z "kept" = k' -> same_payers X Z -> at_work self Z) as Hwork.
-      { intros Z HaZ EqZ EtZ ErZ EkZ EpZ. apply (moved_work u s); [|done|done|by eapply owns_insert|eexists; split; [exact Hs|intros r2 Hr2; rewrite Hr1 in Hr2; by injection Hr2 as <-]|done|done|done|exact EpZ| |by left].
+      { intros Z HaZ EqZ EtZ ErZ EkZ EpZ. apply (moved_work u s); [|done|done|by eapply owns_insert|eexists; split; [exact Hs|intros r2 Hr2; rewrite Hr1 in Hr2; by injection Hr2 as <-]| |done|done|done|exact EpZ| |by left].
         - destruct Hu as [[-> _]|(H1 & H2 & _)]; [by left|by right].
+        - rewrite EkZ. destruct Hu as [[_ ->]|(_ & _ & ->)]; [by left|by right].
         - unfold kept_thread. rewrite EkZ. destruct (Z.eqb_spec k' NONE) as [|Hkn]; [done|]. intros k [= <-]. destruct (Hk' Hkn) as (Hmk & Hku & Hle & Hleu).
           split.
           + eapply (kept_moved s0 u); [done..|]. intros q Hpr Hin rk Hrk. apply in_ready_list, Hq in Hin. injection Hin as E. specialize (Hleu r1 rk Hr1 Hrk). unfold ready_queue in E. lia.
@@ -159,7 +168,7 @@ Section wake.
           intros Hkn. assert (word X "kept" <> NONE) as Hkx by (destruct Hu as [[_ <-]|(-> & ? & _)]; done). destruct (Hmark Hkx) as [_ Hmk]. rewrite (proj2 (Z.eqb_neq (word X "arch_need_resched") 0) Hmk). by split.
     Qed.
     Lemma inserted_steady s s' Y : sched_park s0 cpu (parked_queue cpu) t = Some s' -> may_be_queued this t p kp s X -> inserted this t p kp s s' X Y -> steady self Y.
-    Proof using HX Ht Hr Hkp Hcpu ours_bound.
+    Proof using HX Ht Hd Hr Hkp Hcpu ours_bound.
       intros Hp (_ & _ & _ & v & Hins) (has & X1 & Hhas & HY). destruct sleeper as (_ & _ & _ & _ & _ & Hot & _). pose proof HX as (_ & Hw & _). pose proof (work_accounts _ _ _ _ Hw) as Ha.
       assert (accounts_valid X1 /\ same_place X X1) as [Ha1 P1].
       { destruct (_ =? NONE); [by destruct Hhas as [_ ->]|]. by apply (accounts_has_time ours X t has). }
@@ -210,7 +219,7 @@ Section wake.
   Notation timed := (timed quiet kernel_entry M this).
   Context (timer_arms : forall e t, timer e -> timed "timer_arm" [t] e (fun _ e' => timer e')).
   Context (clock : clock_forward quiet kernel_entry M this).
-  Notation does := (does quiet kernel_entry M this ours timer).
+  Notation serves := (serves quiet kernel_entry M this ours timer).
 
   (** What [sched_insert] asks for of a sleeping thread. *)
   Lemma sleeper_insertable self t r X : steady self X -> sleeps t X -> ready_threads (queues X) !! t = Some r ->
@@ -218,7 +227,7 @@ Section wake.
       may_be_queued this t (ready_priority r) kp s X /\ sched_park (queues X) cpu (parked_queue cpu) t = Some s'.
   Proof using Hcpu ours_bound.
     intros HX Ht Hr. destruct (sleeper self t X HX Ht) as (r' & rs & Hr' & Hst & Hprio & Hot & Hne & _). rewrite Hr in Hr'. injection Hr' as <-.
-    pose proof HX as (_ & Hw & _). pose proof Hw as [Hok Hown Hk _ _ _ _ _]. pose proof (ok_valid _ _ _ Hok) as Hv. pose proof Ht as (Hc & _ & Hf & _).
+    pose proof HX as (_ & Hw & _). pose proof Hw as [Hok Hown Hk _ _ _ _ _ _]. pose proof (ok_valid _ _ _ Hok) as Hv. pose proof Ht as (Hc & _ & Hf & _).
     destruct (park_some cpu (queues X) t Hv Hown Hc) as [s' Hp]; [by eexists|done|].
     assert (exists kp, (forall k, word X "kept" <> NONE -> ready_threads (queues X) !! word X "kept" = Some k -> kp = ready_priority k) /\
       (word X "kept" <> NONE -> NUM_CPU <= word X "kept" /\ word X "kept" ∈ queue_free (ready_queues (queues X)) /\ exists k, ready_threads (queues X) !! word X "kept" = Some k /\ kp = ready_priority k)) as (kp & Hkp & Hkept).
@@ -230,16 +239,18 @@ Section wake.
     exists kp, s, s'. split; [exact Hkp|]. split; [|exact Hp]. split_and!; [by exists r|lia|lia| |by exists v].
     intros E. destruct (Hkept E) as (_ & _ & k & Hkr & ->). by exists k.
   Qed.
-  (** A sleeping thread is woken: it is kept to run next, ready, or parked, and no thread that was woken before is lost. *)
-  Theorem sched_ready_steady self t X : steady self X -> sleeps t X -> does "sched_ready" [t] X (fun _ Y => steady self Y /\ all_awake t X Y).
+  (** A sleeping thread is woken whose own deadline is not to come: it is kept to run next, ready, or parked, and no thread that was woken
+      before is lost. *)
+  Theorem sched_ready_steady self t X : steady self X -> sleeps t X -> timeouts X !! t = None ->
+    serves "sched_ready" [t] X (fun _ Y => steady self Y /\ all_awake t X Y).
   Proof using Hcpu ours_bound HM HQ HT HR HC timer_arms clock.
-    intros HX Ht. destruct (sleeper self t X HX Ht) as (r & rs & Hr & Hst & Hprio & Hot & Hne & _ & _ & Hno). destruct (sleeper_insertable self t r X HX Ht Hr) as (kp & s & s' & Hkp & Hq & Hp).
+    intros HX Ht Hd. destruct (sleeper self t X HX Ht) as (r & rs & Hr & Hst & Hprio & Hot & Hne & _ & _ & Hno). destruct (sleeper_insertable self t r X HX Ht Hr) as (kp & s & s' & Hkp & Hq & Hp).
     pose proof HX as (Hcur & Hw & Hfl & Hmark). pose proof (work_accounts _ _ _ _ Hw) as Ha.
-    eapply does_mono; [|apply (sched_ready_does quiet kernel_entry M this Hcpu ours timer HM HQ HT HR HC timer_arms clock t (ready_priority r) kp s s' X Hot (ours_bound t Hot)
+    eapply serves_mono; [|apply (sched_ready_serves quiet kernel_entry M this Hcpu ours timer HM HQ HT HR HC timer_arms clock t (ready_priority r) kp s s' X Hot (ours_bound t Hot)
       (valid_payer ours X t Ha Hot) (valid_time ours X Ha) Hq Hp Hno)].
     cbn beta. intros v Y [_ HY]. destruct (_ && _ && _) eqn:E.
     - apply andb_true_iff in E as [[_ E1%Z.leb_le]%andb_true_iff E2%Z.leb_le]. subst Y. split.
-      + apply steady_requested; [done|]. eapply keep_work; [exact HX|exact Ht|exact Hr|done|by split|by split|lia|lia].
+      + apply steady_requested; [done|]. eapply keep_work; [exact HX|exact Ht|exact Hd|exact Hr|done|by split|by split|lia|lia].
       + split; [by left|]. intros k Hk. assert (word X "kept" <> NONE) as Hkn by (intros En; unfold kept_thread in Hk; by rewrite (proj2 (Z.eqb_eq _ _) En) in Hk).
         destruct (Hmark Hkn) as [Ef _]. unfold ARCH_FLOOR_NONE, NUM_PRIORITY in *. lia.
     - split; [by eapply inserted_steady|by eapply inserted_awake].

@@ -70,9 +70,9 @@ Section code.
   Qed.
 
   (** ** Deadlines *)
-  Theorem sched_set_deadline_does t ns X : mine ours t -> 0 <= ns <= timer_never -> does "sched_set_deadline" [t; ns] X (fun v Y => v = 0 /\
+  Theorem sched_set_deadline_serves t ns X : mine ours t -> 0 <= ns <= timer_never -> serves "sched_set_deadline" [t; ns] X (fun v Y => v = 0 /\
     Y = set_word "alarm" (Z.min (word X "alarm") ns) (set_timeouts (<[t := ns]> (timeouts X)) (upd t 0 (cancels X)) X)).
-  Proof using HM HC Hcpu timer_arms. intros Ht Hn. enter sched_set_deadline_code. go. this_cpu. use event_set_does. done. Qed.
+  Proof using HM HC Hcpu timer_arms. intros Ht Hn. opens sched_set_deadline_code. go. this_cpu. use event_set_does. done. Qed.
   Theorem sched_clear_deadline_does t X : mine ours t -> does "sched_clear_deadline" [t] X (fun v Y => v = 0 /\ Y = set_timeouts (timeouts X) (upd t 1 (cancels X)) X).
   Proof using HM Hcpu. intros Ht. enter sched_clear_deadline_code. use event_cancel_does. done. Qed.
 

@@ -70,7 +70,7 @@ Section switch_to.
              (Call None "thread_switch" [Var 0])))))))
         (fun _ Y => 0 = 0 /\ had_turn Y) Qb (fun v Y => v = 0 /\ had_turn Y) [t; cpu; home; need; level; 0; q; b] X) as Hqueue.
     { intros home need q b level [Hq Hblock] Qb. apply walks_seq. on. change (0 =? 0) with true. cbn iota. on.
-      eapply runs_call; [intros ?; evaluate|apply (sched_ready_does quiet kernel_entry M this Hcpu ours timer HM HQ HT HR HC timer_arms clock t (ready_priority r) kp s s' X Ho Hb Hpay Hs Hq Hpark Hno)|].
+      eapply runs_call; [intros ?; evaluate|apply serves_does, (sched_ready_serves quiet kernel_entry M this Hcpu ours timer HM HQ HT HR HC timer_arms clock t (ready_priority r) kp s s' X Ho Hb Hpay Hs Hq Hpark Hno)|].
       intros v Y [_ HY]. locals_simpl. locals_plain. switch_by leave_goes; [by apply Hblock|]. intros v1 Y1 [_ HY1]. locals_simpl. on. go. split; [done|]. right. by exists Y. }
     apply walks_seq. on. rewrite Z.eqb_refl. cbn [andb] in *. destruct (word X "arch_need_resched" =? 0); cbn [andb] in *.
     2: { on. go. by apply Hqueue. }

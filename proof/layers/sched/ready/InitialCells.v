@@ -1,7 +1,7 @@
 (** Ready queues: each CPU can start with empty ones, with an empty queue for parked threads, and with threads that are its
     own, in cells of its own.
 
-    CPU [cpu] starts with its idle thread, number [cpu], and with every [NUM_CPU]th other one; all are blocked. *)
+    CPU [cpu] starts with its idle thread, number [cpu], and with every [NUM_CPU]th other one; all are unused. *)
 From Ashlar Require Export layers.sched.ready.BitmapCells lang.logic.Memory.
 Local Opaque gmap_lookup gmap_partial_alter.
 
