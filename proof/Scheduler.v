@@ -34,6 +34,17 @@ Record arch_does (passes : cprim -> Prop) (kernel_entry : Z -> Z) (M : module) (
   fpu_unused c : keeps_timer passes kernel_entry M c (timer c) "arch_fpu_unused";
   roots c e t : timer c e -> ours c t -> exists root, e !! field_cell "thread" t "root" = Some root /\ root_ok root /\ (user t -> root <> NONE) }.
 
+(** More may pass. *)
+Local Lemma timed_more (passes passes' : cprim -> Prop) kernel_entry M c f args d post : (forall p, passes p -> passes' p) ->
+  timed passes kernel_entry M c f args d post -> timed passes' kernel_entry M c f args d post.
+Proof. intros Hq H G J g rest Q HJ HE Hd HQ. apply H; [done| |done|done]. intros s p g' Hn Hp Hr. by apply (HE s p g' Hn (Hq p Hp)). Qed.
+Local Lemma arch_more (passes passes' : cprim -> Prop) kernel_entry M ours timer user : (forall p, passes p -> passes' p) ->
+  arch_does passes kernel_entry M ours timer user -> arch_does passes' kernel_entry M ours timer user.
+Proof.
+  intros Hq [H1 H2 H3 H4 H5 H6 H7]. split; [intros c e t He|intros c past Hpast|intros c e He..|exact H7]; (eapply timed_more; [exact Hq|]);
+    [by apply H1|by apply H2|by apply H3|by apply H4|by apply H5|by apply H6].
+Qed.
+
 (** Threads are numbered; thread [n] belongs to CPU [home n]. *)
 Definition thread_of (home : nat -> nat) (nthread : nat) (c : nat) (t : Z) : Prop := exists n, t = Z.of_nat n /\ home n = c /\ (n < nthread)%nat.
 
@@ -90,6 +101,9 @@ Section scheduler.
 
   Context (of_thread : nat -> cstate C -> Prop) (at_stage : cstate C -> stage) (due : cstate C -> option Z).
   Context (client_calls : keeps_calls C home nthread of_thread at_stage due).
+  (** A thread that has been started goes on from [begin]. *)
+  Context (begins : forall t, (t < nthread)%nat -> exists u m, begin t = @Idle _ _ C (c_engine (arch_builtins kernel_entry) M exported) u m /\
+    of_thread t u /\ at_stage u = Goes /\ due u = None).
   Definition can (t : nat) (u : cstate C) (Y : cpu_state) : Prop := of_thread t u /\
     match at_stage u with
     | Goes => steady (home t) (thread_of (home t)) (Z.of_nat t) Y /\ forall v, due u = Some v -> was_due v Y
@@ -99,10 +113,12 @@ Section scheduler.
 
   Local Lemma client_may t u Y : (t < nthread)%nat -> can t u Y -> match cnext C (home t) u with
     | CDone => True | CTau u' => can t u' Y
-    | CCall f args => may_call kernel_entry C exported M home passes thread_of timer promises can t u f args Y
+    | CCall f args => may_call kernel_entry C exported M nthread home passes thread_of timer promises can t u f args Y
     | COut v => can t (creturn C u 0) Y end.
   Proof using code arch cpus threads home_cpu client_calls.
-    destruct code as [HM HQ HT HP HW HR _ HC HB load_below functions_exported]. destruct arch as [timer_arms clock loaded_root fpu_left fpu_leave fpu_unused roots].
+    set (quiet := may_pass nthread home t passes).
+    destruct code as [HM HQ HT HP HW HR _ HC HB load_below functions_exported].
+    destruct (arch_more passes quiet kernel_entry M thread_of timer user (fun p Hp => or_introl Hp) arch) as [timer_arms clock loaded_root fpu_left fpu_leave fpu_unused roots].
     intros Ht [Hof Hcan]. pose proof (client_calls t u Ht Hof) as Hcall. unfold can in *. destruct (cnext C (home t) u) as [|u'|f args|v]; [done| | |].
     { destruct Hcall as (Hof' & Eb & Ed). by rewrite Eb, Ed. }
     2: { destruct Hcall as (Hof' & Eb & Ed). by rewrite Eb, Ed. }
@@ -114,37 +130,43 @@ Section scheduler.
       (split; [try done|]); try rewrite Hs in Hcan.
     - by repeat (apply elem_of_cons in Hf as [->|Hf]; [done|]); apply elem_of_nil in Hf.
     - destruct Hcan as [Hcan _]. repeat (apply elem_of_cons in Hf as [->|Hf]); [..|by apply elem_of_nil in Hf].
-      + eapply entered_mono; [|apply serves_entered; apply (sched_yield_steady (home t) Hcpu (thread_of (home t)) passes kernel_entry M (timer (home t)) HM HR HC (Z.of_nat t) Y Hcan)].
+      + eapply entered_mono; [|apply serves_entered; apply (sched_yield_steady (home t) Hcpu (thread_of (home t)) quiet kernel_entry M (timer (home t)) HM HR HC (Z.of_nat t) Y Hcan)].
         intros v Z HZ. by apply Hafterwards.
-      + eapply entered_mono; [|apply (sched_decide_promised (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HQ HT HW HR HP HC HB load_below
+      + eapply entered_mono; [|apply (sched_decide_promised (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) quiet kernel_entry M (timer (home t)) HM HQ HT HW HR HP HC HB load_below
           (timer_arms (home t)) (clock (home t)) (loaded_root (home t)) (fpu_left (home t)) (fpu_leave (home t)) user (roots (home t)) (Z.of_nat t) Y Hcan)].
         intros v Z [_ [HZ _]]. by apply Hafterwards.
-      + eapply entered_mono; [|apply (sched_hand_over_promised (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HQ HT HW HR HP HC HB load_below
+      + eapply entered_mono; [|apply (sched_hand_over_promised (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) quiet kernel_entry M (timer (home t)) HM HQ HT HW HR HP HC HB load_below
           (timer_arms (home t)) (clock (home t)) (loaded_root (home t)) (fpu_left (home t)) (fpu_leave (home t)) user (roots (home t)) (Z.of_nat t) Y Hcan)].
         intros v Z [[_ [HZ _]]|[_ ->]]; by apply Hafterwards.
-    - destruct Hcan as [Hcan _]. eapply entered_mono; [|apply serves_entered; apply (sched_timer_interrupt_steady (home t) Hcpu (thread_of (home t)) passes kernel_entry M (timer (home t)) HM HT HW HR HC
+    - destruct Hcan as [Hcan _]. eapply entered_mono; [|apply serves_entered; apply (sched_timer_interrupt_steady (home t) Hcpu (thread_of (home t)) quiet kernel_entry M (timer (home t)) HM HT HW HR HC
           (timer_arms (home t)) (clock (home t)) (Z.of_nat t) Y Hcan)].
       intros v Z [HZ Hdue]. destruct (Hafter v) as [Es Ed]. unfold can. rewrite Es. split_and!; [done..|]. intros e Ee. destruct Ed as [Ed|Ed]; rewrite Ed in Ee; [done|]. by injection Ee as <-.
-    - destruct Hcan as [Hcan Hwas]. eapply entered_mono; [|apply serves_entered; apply (sched_release_steady (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HQ HT HR HC
+    - destruct Hcan as [Hcan Hwas]. eapply entered_mono; [|apply serves_entered; apply (sched_release_steady (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) quiet kernel_entry M (timer (home t)) HM HQ HT HR HC
           (timer_arms (home t)) (clock (home t)) (Z.of_nat t) x Y Hcan Hx (Hwas _ Hdue))].
       intros v Z [HZ _]. by apply Hafterwards.
     - destruct Hcan as [Hcan Hwas]. destruct (proj2 (Hwas _ Hdue x Hx) eq_refl) as [Hsleeps Hnone].
-      eapply entered_mono; [|apply serves_entered; apply (sched_ready_steady (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HQ HT HR HC
+      eapply entered_mono; [|apply serves_entered; apply (sched_ready_steady (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) quiet kernel_entry M (timer (home t)) HM HQ HT HR HC
           (timer_arms (home t)) (clock (home t)) (Z.of_nat t) x Y Hcan Hsleeps Hnone)].
       intros v Z [HZ _]. by apply Hafterwards.
-    - destruct Hcan as [Hcan _]. eapply entered_mono; [|apply serves_entered; apply (sched_set_deadline_arms (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HC
+    - destruct Hcan as [Hcan _]. eapply entered_mono; [|apply serves_entered; apply (sched_set_deadline_arms (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) quiet kernel_entry M (timer (home t)) HM HC
           (timer_arms (home t)) (Z.of_nat t) ns Y Hcan Hidle Hns)].
       intros v Z HZ. unfold can. by rewrite Hafter.
     - assert (steady (home t) (thread_of (home t)) (Z.of_nat t) Y \/ armed (home t) (thread_of (home t)) (Z.of_nat t) Y) as Hbefore.
       { destruct (at_stage u); [left; apply Hcan|by right|done]. }
-      eapply entered_mono; [|apply serves_entered; apply (sched_prepare_block_waits (home t) (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HT (Z.of_nat t) Y Hbefore Hidle)].
+      eapply entered_mono; [|apply serves_entered; apply (sched_prepare_block_waits (home t) (thread_of (home t)) (thread_bound (home t)) quiet kernel_entry M (timer (home t)) HM HT (Z.of_nat t) Y Hbefore Hidle)].
       intros v Z HZ. unfold can. by rewrite Hafter.
-    - destruct Hcan as [Hwait Hcur]. eapply entered_mono; [|apply (sched_block_promised (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HQ HT HW HR HP HC HB load_below
+    - destruct Hcan as [Hwait Hcur]. eapply entered_mono; [|apply (sched_block_promised (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) quiet kernel_entry M (timer (home t)) HM HQ HT HW HR HP HC HB load_below
         (timer_arms (home t)) (clock (home t)) (loaded_root (home t)) (fpu_left (home t)) (fpu_leave (home t)) user (roots (home t)) (Z.of_nat t) Y Hwait Hcur)].
       intros v Z [_ [HZ _]]. by apply Hafterwards.
-    - destruct Hcan as [Hcan _]. eapply entered_mono; [|apply (sched_exit_current_promised (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) passes kernel_entry M (timer (home t)) HM HQ HT HW HR HP HC HB load_below
+    - destruct Hcan as [Hcan _]. eapply entered_mono; [|apply (sched_exit_current_promised (home t) Hcpu (thread_of (home t)) (thread_bound (home t)) quiet kernel_entry M (timer (home t)) HM HQ HT HW HR HP HC HB load_below
         (timer_arms (home t)) (clock (home t)) (loaded_root (home t)) (fpu_left (home t)) (fpu_leave (home t)) user (roots (home t)) (Z.of_nat t) (fpu_unused (home t)) Y Hcan Hidle)].
       intros v Z [_ [HZ _]]. by apply Hafterwards.
+  Qed.
+
+  Local Lemma begin_can t : (t < nthread)%nat -> exists u m, begin t = @Idle _ _ C (c_engine (arch_builtins kernel_entry) M exported) u m /\
+    forall Y, promises (home t) (Z.of_nat t) Y -> can t u Y.
+  Proof using begins.
+    intros Ht. destruct (begins t Ht) as (u & m & E & Hof & Hs & Hd). exists u, m. split; [done|]. intros Y [HY _]. split; [done|]. rewrite Hs, Hd. by split.
   Qed.
 
   Notation X := (cell_baton cell_of_cpu parked).
@@ -161,7 +183,7 @@ Section scheduler.
   Theorem scheduler_never_wrong : never_wrong nthread TL TA P.
   Proof using All.
     apply (client_never_wrong kernel_entry C exported M (stack_below _ _ code) L nthread home first begin cell_of_cpu parked calm own_calm passes pass_ordinary pass out_calm
-      thread_of timer promises promises_thread can client_may P start).
+      thread_of timer promises promises_thread can client_may begin_can P start).
   Qed.
 
   (** * 2. The highest priority runs
@@ -175,7 +197,7 @@ Section scheduler.
     State.holds c (thread_of c) (timer c) Y d /\ promised c (thread_of c) (Z.of_nat (current_thread L first c (cpu_view L home l))) Y.
   Proof using All.
     intros Hl Hd. destruct (state_at_switch kernel_entry C exported M (stack_below _ _ code) L nthread home first begin cell_of_cpu parked calm own_calm passes pass_ordinary pass out_calm
-      thread_of timer promises promises_thread can client_may P start l c d Hl Hd) as [H _]. exact H.
+      thread_of timer promises promises_thread can client_may begin_can P start l c d Hl Hd) as [H _]. exact H.
   Qed.
 
   (** * 3. Time is charged to whom the thread spends
@@ -199,7 +221,7 @@ Section scheduler.
         (between_calls kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm thread_of timer promises can t) (gagent g t) l.
   Proof using All.
     intros Hr Ht. apply (calls_return kernel_entry C exported M (stack_below _ _ code) L nthread home first begin cell_of_cpu parked calm own_calm passes pass_ordinary pass out_calm
-      thread_of timer promises promises_thread can client_may P start g t Hr Ht).
+      thread_of timer promises promises_thread can client_may begin_can P start g t Hr Ht).
   Qed.
 
   Notation hands := (hands_valid L nthread home first cell_of_cpu parked calm (whole_promise cell_of_cpu (cpu_promise thread_of timer promises))).
@@ -208,7 +230,7 @@ Section scheduler.
     forall x l, run TL TA hands t (between t) x l -> safe_step TL TA hands t (run TL TA hands t (between t)) x l.
   Proof using All.
     intros Ht. split; [by apply run_done, start|]. intros x l. by apply (running_step kernel_entry C exported M (stack_below _ _ code) L nthread home first begin cell_of_cpu
-      parked calm own_calm passes pass_ordinary pass out_calm thread_of timer promises promises_thread can client_may t x l).
+      parked calm own_calm passes pass_ordinary pass out_calm thread_of timer promises promises_thread can client_may begin_can t x l).
   Qed.
 
   (** * 5. No lost wake-up
@@ -252,6 +274,7 @@ Section shared_memory.
   Context (arch : arch_does nothing kernel_entry M thread_of timer user).
   Context (of_thread : nat -> cstate C -> Prop) (at_stage : cstate C -> stage) (due : cstate C -> option Z).
   Context (client_calls : keeps_calls C home nthread of_thread at_stage due).
+  Context (begins : forall t, (t < nthread)%nat -> exists u m, begin t = @Idle _ _ C (c_engine B M exported) u m /\ of_thread t u /\ at_stage u = Goes /\ due u = None).
   Notation lower := (lower B Mlock C exported M).
   Notation T0 := (agent_threads S0 home switch_means (fun t => lower (begin t))).
   Notation T := (agent_threads S home switch_means begin).
@@ -285,9 +308,9 @@ Section shared_memory.
   Local Notation own_calm := (holds_none_own NUM_LOCK budget init kernel_guarded).
   Local Notation out_calm := (holds_none_out NUM_LOCK budget init kernel_guarded).
   Local Lemma never_wrong_here : never_wrong nthread (thread_layer locks (cell_baton cell_of_cpu unlocked_cell) nthread home first holds_none) (thread_agent T) P.
-  Proof using cpus code threads arch client_calls START start.
+  Proof using cpus code threads arch client_calls begins START start.
     exact (scheduler_never_wrong kernel_entry C exported M code locks ncpu nthread cpus threads home first home_cpu begin cell_of_cpu unlocked_cell holds_none own_calm
-      nothing no_switch no_pass out_calm timer user arch of_thread at_stage due client_calls P start).
+      nothing no_switch no_pass out_calm timer user arch of_thread at_stage due client_calls begins P start).
   Qed.
 
   (** * 6. All this on one shared memory
@@ -299,7 +322,7 @@ Section shared_memory.
     (forall c, (c < ncpu)%nat -> ~ multicore_wrong HW0 ST cpu_fairness c g) /\ ~ conflict ncpu HW0 ST g /\
     exists l, mlog g = erase SO (cpu_view atomics home l) /\ forall c d, transit atomics home c l = Some d ->
       exists Y, State.holds c (thread_of c) (timer c) Y d /\ promised c (thread_of c) (Z.of_nat (current_thread atomics first c (cpu_view atomics home l))) Y.
-  Proof using cpus init_apart code locks_apart threads arch client_calls START start start_parked threads_apart threads_init M0 CPUS LOCKS FAIR.
+  Proof using cpus init_apart code locks_apart threads arch client_calls begins START start start_parked threads_apart threads_init M0 CPUS LOCKS FAIR.
     intros Hr.
     destruct (locks_in_threads kernel_entry ncpu budget fairness_bound NUM_LOCK init kernel_guarded Mlock contending
       (locks_implemented algorithm kernel_entry ncpu budget fairness_bound init kernel_guarded cpus) (proj1 (locks_free algorithm)) (proj2 (locks_free algorithm))
@@ -310,7 +333,7 @@ Section shared_memory.
     destruct (thread_abs_same nthread atomics locks lock_view (cell_baton cell_of_cpu unlocked_cell) home first holds_none l) as (_ & E2 & E3 & _).
     rewrite <- E2. rewrite <- E3 in Hd.
     exact (highest_priority_runs kernel_entry C exported M code locks ncpu nthread cpus threads home first home_cpu begin cell_of_cpu unlocked_cell holds_none own_calm
-      nothing no_switch no_pass out_calm timer user arch of_thread at_stage due client_calls P start _ c d Ht Hd).
+      nothing no_switch no_pass out_calm timer user arch of_thread at_stage due client_calls begins P start _ c d Ht Hd).
   Qed.
   Notation between := (between_calls kernel_entry C exported M locks nthread home first begin cell_of_cpu unlocked_cell holds_none thread_of timer promises
     (can C nthread home of_thread at_stage due)).
@@ -321,11 +344,11 @@ Section shared_memory.
     ex 0%nat = multicore_start HW0 memory PF -> (forall i, multicore_step ncpu HW0 ST cpu_fairness (schedule i) (ex i) (ex (Datatypes.S i))) ->
     (t < nthread)%nat -> fair schedule (home t) -> (forall i, exists j, (i <= j)%nat /\ fcur T0 (magent (ex j) (home t)) = t) ->
     forall i, exists j x l, (i <= j)%nat /\ between t x l /\ fcode T0 (magent (ex j) (home t)) t = (tphase T x, lower (tcode T x)).
-  Proof using cpus init_apart code locks_apart threads arch client_calls START start start_parked threads_apart threads_init M0 CPUS LOCKS FAIR.
+  Proof using cpus init_apart code locks_apart threads arch client_calls begins START start start_parked threads_apart threads_init M0 CPUS LOCKS FAIR.
     set (hands := hands_valid locks nthread home first cell_of_cpu unlocked_cell holds_none (whole_promise cell_of_cpu (cpu_promise thread_of timer promises))).
     set (TL := thread_layer locks (cell_baton cell_of_cpu unlocked_cell) nthread home first holds_none). set (TA := thread_agent T).
     pose proof (between_kept kernel_entry C exported M code locks ncpu nthread cpus threads home first home_cpu begin cell_of_cpu unlocked_cell holds_none own_calm
-      nothing no_switch no_pass out_calm timer user arch of_thread at_stage due client_calls P start) as Hkept.
+      nothing no_switch no_pass out_calm timer user arch of_thread at_stage due client_calls begins P start) as Hkept.
     apply (locks_in_threads_return kernel_entry ncpu budget fairness_bound NUM_LOCK init kernel_guarded Mlock contending
       (locks_implemented algorithm kernel_entry ncpu budget fairness_bound init kernel_guarded cpus) (proj1 (locks_free algorithm)) (proj2 (locks_free algorithm))
       (fun k m => map_filter_subseteq _ m) C exported M locks_apart nthread home first begin cell_of_cpu unlocked_cell

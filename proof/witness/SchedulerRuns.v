@@ -177,6 +177,10 @@ Qed.
 Lemma none_mine c : OwnCells.mine cell_of_cpu unlocked_cell c ∅.
 Proof. intros x v H. change ((∅ : gmap cell Z) !! x = Some v) in H. by rewrite lookup_empty in H. Qed.
 
+Lemma workers_begin t : (t < 144)%nat -> exists u m, begins t = @Idle _ _ workers (c_engine (arch_builtins no_entry) scheduler_code exports) u m /\
+  worker_of t u /\ worker_stage u = Goes /\ worker_due u = None.
+Proof. intros _. eexists _, _. split; [reflexivity|]. split; [done|]. split; [|done]. unfold worker_stage. by destruct (rests_never _). Qed.
+
 Section runs.
   Context (budget : nat).
   Notation L := (start_locks budget).
@@ -204,6 +208,6 @@ Section runs.
   Proof using.
     apply (scheduler_never_wrong no_entry workers exports scheduler_code code_has_scheduler L 16 144 ltac:(done) ltac:(done) home_of first_of home_cpu begins
       cell_of_cpu unlocked_cell holds_none (holds_none_own _ _ _ _) nothing ltac:(done) ltac:(done) (holds_none_out _ _ _ _) timer_of (fun _ => True) code_arch_does
-      worker_of worker_stage worker_due workers_call threads_at_start workers_start).
+      worker_of worker_stage worker_due workers_call workers_begin threads_at_start workers_start).
   Qed.
 End runs.

@@ -2,7 +2,8 @@
 
     A thread that switches away hands over the cells of its CPU, in a state that is valid for the thread it names, and holds no
     lock. When it returns, the CPU's cells are handed back to it in a state that is valid for itself; its own cells are as it
-    left them. [valid c to d] is chosen by the client; every thread guarantees it at each of its switches. *)
+    left them. [valid c to d] is chosen by the client; every thread guarantees it at each of its switches. A thread that was given a new stack
+    meanwhile does not return: it begins anew, with the CPU's cells and its own. *)
 From Ashlar Require Export machine.threads.CellBaton machine.threads.SwitchModule machine.threads.LinkLogs machine.SharedKernel.
 
 Section rule.
@@ -22,9 +23,9 @@ Section rule.
   Notation has_cpu := (has_cpu (D:=mem) home first L).
   Context (valid : nat -> nat -> mem -> Prop).
 
-  (** The guarantee: what is handed over is valid, and no thread is given a new continuation. *)
+  (** The guarantee: what is handed over is valid, and a thread that is given a new continuation begins as [begin] says. *)
   Definition hands_valid (l : log TL) : Prop :=
-    Forall (fun e => match what e with USwitch _ to d => valid (home (who e)) to d | UInit _ _ => False | _ => True end) l.
+    Forall (fun e => match what e with USwitch _ to d => valid (home (who e)) to d | UInit u v => v = Z.of_nat u + 1 | _ => True end) l.
 
   Lemma handed_valid l c d : hands_valid l -> transit L home c l = Some d -> valid c (current_thread L first c (cpu_view L home l)) d.
   Proof using.
@@ -32,8 +33,18 @@ Section rule.
     - destruct o as [o|from to d'|u v|]; simpl in *; [exact IH| |exact IH|done]. intros [= ->]. by rewrite decide_True.
     - destruct o as [o|from to d'|u v|]; simpl in *; try exact IH. by rewrite decide_False.
   Qed.
-  Lemma handed_started l t : hands_valid l -> started L t (cpu_view L home l) = 0.
-  Proof using. induction 1 as [|[u o] l Ho Hl IH]; [done|]. destruct o as [o|from to d|w v|]; simpl in *; try done. by case_decide. Qed.
+  Lemma handed_started l t : hands_valid l -> started L t (cpu_view L home l) = 0 \/ started L t (cpu_view L home l) = Z.of_nat t + 1.
+  Proof using.
+    induction 1 as [|[u o] l Ho Hl IH]; [by left|]. destruct o as [o|from to d|w v|]; simpl in *; [done|by case_decide; [left|]| |done].
+    case_decide as E; [subst; by right|done].
+  Qed.
+  Lemma begins_anew t (s : ast A) m : back T (bare S s) (Z.of_nat t + 1) = bare S (begin t) /\
+    thread_resume T (TState T Suspended (bare S s) m) (Z.of_nat t + 1) = fun m' => TState T Running (bare S (begin t)) m'.
+  Proof using.
+    assert (back T (bare S s) (Z.of_nat t + 1) = bare S (begin t)) as E.
+    { unfold back. rewrite decide_False by lia. simpl. by replace (Z.to_nat (Z.of_nat t + 1 - 1)) with t by lia. }
+    split; [done|]. unfold thread_resume. cbn [tphase tcode]. by rewrite E.
+  Qed.
 
   Section thread.
     Context (t : nat) (Q0 : ast TA -> log TL -> Prop) (u : cstate C).
@@ -52,10 +63,11 @@ Section rule.
     Theorem switch_stack_rule to m d m' l (Q : Z -> mem -> log TL -> Prop) :
       has_cpu t l -> quiet c (base l) = true -> bd_split X c to m = Some (d, m') -> valid c to d ->
       to <> t -> home to = c -> (to < nthread)%nat ->
+      (forall d' l', has_cpu t l' -> quiet c (base l') = true -> valid c t d' -> Q0 (TState T Running (bare S (begin t)) (d' ∪ m')) l') ->
       (forall d' l', has_cpu t l' -> quiet c (base l') = true -> valid c t d' -> Q 0 (d' ∪ m') l') ->
       fwp runs_to switch_stack [Z.of_nat to] m l Q.
     Proof using stack_below own_quiet.
-      intros [Hon Htr] Hq Hs Hv Hne Hh Hlt HQ k r x es He Hk. unfold runs_to.
+      intros [Hon Htr] Hq Hs Hv Hne Hh Hlt Hnew HQ k r x es He Hk. unfold runs_to.
       set (s := Cfg (KStmt (Call x switch_stack es) :: k) r m).
       refine (run_tau TL TA hands_valid t Q0 (at_busy s) (TState T (Leaving t to) (bare S (@Busy _ _ C E u s)) m) l _ _).
       { change (thread_next T t (at_busy s) =
@@ -72,11 +84,13 @@ Section rule.
       destruct (transit L home c l'') as [d'|] eqn:Ed; [|done].
       pose proof (handed_valid l'' c d' HG2 Ed) as Hv'. rewrite Hon2 in Hv'.
       destruct (transit_valid L X nthread home first quiet (fun _ _ _ => True) own_quiet (fun _ _ _ _ _ _ => I) l'' c d' Hleg2 Ed) as [_ Hq2].
-      split; [by constructor|]. rewrite handed_started by done.
-      assert (Hback : aresume TA (TState T Suspended (bare S (@Busy _ _ C E u s)) m') 0 (d' ∪ m') = at_busy (Cfg k (set_result x 0 r) (d' ∪ m')))
-        by done.
-      refine (eq_ind_r (fun y => run TL TA hands_valid t Q0 y (Event t UResume :: l'')) _ Hback).
-      apply Hk, HQ; [|exact Hq2|exact Hv']. split; [exact Hon2|]. simpl. by rewrite decide_True.
+      assert (has_cpu t (Event t UResume :: l'')) as Hcpu2 by (split; [exact Hon2|]; simpl; by rewrite decide_True).
+      split; [by constructor|]. destruct (handed_started l'' t HG2) as [-> | ->].
+      - assert (Hback : aresume TA (TState T Suspended (bare S (@Busy _ _ C E u s)) m') 0 (d' ∪ m') = at_busy (Cfg k (set_result x 0 r) (d' ∪ m')))
+          by done.
+        refine (eq_ind_r (fun y => run TL TA hands_valid t Q0 y (Event t UResume :: l'')) _ Hback).
+        apply Hk, HQ; [exact Hcpu2|exact Hq2|exact Hv'].
+      - change (aresume TA) with (thread_resume T). rewrite (proj2 (begins_anew t _ m')). apply run_done, Hnew; [exact Hcpu2|exact Hq2|exact Hv'].
     Qed.
   End thread.
 End rule.

@@ -39,45 +39,61 @@ Section rule.
   (** A thread that has entered the kernel with the CPU's cells [d0] and its own, [m]. *)
   Context (d0 m : mem) (Hd0 : whole c d0) (Hm : mine c m).
   Definition thread_runs (s : cfg) (_ : log TL) : Prop := forall l, may_switch l -> dom (cm s) =@{gset cell} dom (d0 ∪ m) -> runs_to s l.
-  (** Primitives that the layer below lets pass. *)
+  (** If it is given a new stack while it is away, it begins where [Q0] holds. *)
+  Context (anew : forall d l, may_switch l -> promise c t d -> whole c d -> Q0 (TState T Running (bare S (begin t)) (d ∪ m)) l).
+  (** Primitives that the layer below lets pass; and new stacks for other threads of the CPU. *)
   Context (passes : cprim -> Prop).
+  Definition gives_stack (p : cprim) : Prop := exists n, p = (new_stack, [Z.of_nat n]) /\ home n = c /\ (n < nthread)%nat /\ n <> t.
+  Definition may_pass (p : cprim) : Prop := passes p \/ gives_stack p.
   Context (pass : forall p m l, passes p -> quiet c l = true -> exists v o, lstep L c p m l = Ok v m o /\ quiet c (Event c o :: l) = true).
   Context (pass_ordinary : forall p, passes p -> switch_means p = Ordinary).
 
   Lemma thread_runs_tau : step_closed kernel_entry M c thread_runs.
   Proof using. intros s s' l0 Hn Hr l Hl Hd. eapply runs_to_tau; [exact Hn|]. apply Hr; [done|]. rewrite <- Hd. by eapply next_dom. Qed.
   Theorem thread_runs_switch : switch_closed hands_to (promise c t) thread_runs may_switch m.
-  Proof using stack_below own_quiet Hd0 Hm.
+  Proof using stack_below own_quiet Hd0 Hm anew.
     intros to d l0 Q (n & -> & Hne & Hh & Hlt & Hp) Hd _ HQ k r x es He Hk l [Hcpu Hq] Hdom. cbn [cm] in Hdom.
     pose proof (exactly_rest cell_of_cpu parked c d0 d m Hd0 Hm Hd Hdom) as Hw.
     apply (switch_stack_rule kernel_entry C exported M stack_below L nthread home first begin cell_of_cpu parked quiet own_quiet whole_promise
-      t Q0 u n _ d m l (fun v m' l' => Q v m' l' /\ may_switch l' /\ dom m' =@{gset cell} dom (d0 ∪ m)) Hcpu Hq); [by apply mine_split|by split|done|done|done| |exact He|].
+      t Q0 u n _ d m l (fun v m' l' => Q v m' l' /\ may_switch l' /\ dom m' =@{gset cell} dom (d0 ∪ m)) Hcpu Hq); [by apply mine_split|by split|done|done|done| | |exact He|].
+    - intros d' l' Hc' Hq' [Hp' Hw']. by apply anew; [split|..].
     - intros d' l' Hc' Hq' [Hp' Hw']. split; [|split; [by split|by apply (exactly_dom cell_of_cpu c d' d0)]].
       apply HQ; [done|by apply (mine_disjoint cell_of_cpu parked c)|by split].
     - intros v m' l' (H1 & H2 & H3). by apply (Hk v m' l' H1).
   Qed.
-  Lemma thread_runs_quiet : quiet_closed passes kernel_entry M c thread_runs.
+  Lemma thread_runs_quiet : quiet_closed may_pass kernel_entry M c thread_runs.
   Proof using own_quiet pass pass_ordinary.
     intros s p l0 Hn Hp Hr l [[Hon Htr] Hq] Hdom. unfold runs_to.
-    assert (Hnext : thread_next T t (thread_at S home switch_means begin Running (@Busy _ _ C E u s)) = APrim (PBase p)).
-    { rewrite thread_at_next. simpl. rewrite Hn. simpl. by rewrite pass_ordinary. }
-    eapply run_prim; [exact Hnext|].
-    intros l' Henv. pose proof Henv as (e & _ & _ & HG & _ & _).
-    destruct (baton_replay L X nthread home first quiet quiet (hands_valid L nthread home first cell_of_cpu parked quiet whole_promise) t l l' own_quiet Hon Henv) as (Hon' & Hq' & Htr').
-    rewrite Htr in Htr'. rewrite Hq in Hq'. destruct (pass p (cm s) (base l') Hp Hq') as (v & o & Eo & Hqo).
-    cbn [lstep thread_layer amem thread_agent tmem]. unfold thread_step_of. rewrite decide_True by exact Hon'. rewrite Htr'.
-    change (tmem T (thread_at S home switch_means begin Running (@Busy _ _ C E u s))) with (cm s). rewrite Eo. split; [by constructor|].
-    change (aresume TA) with (thread_resume T). rewrite (thread_at_returned S home switch_means begin (@Busy _ _ C E u s) v (cm s)).
-    apply (Hr v).
-    - split; [split; [exact Hon'|]|exact Hqo]. simpl. by rewrite decide_True.
-    - assert (Hm' : cm (resume s v (cm s)) = cm s) by (unfold resume; repeat case_match; done). by rewrite Hm'.
+    assert (Hm' : forall v, cm (resume s v (cm s)) = cm s) by (intros v; unfold resume; repeat case_match; done).
+    destruct Hp as [Hp|(n & -> & Hn' & Hlt & Hne)].
+    - assert (Hnext : thread_next T t (thread_at S home switch_means begin Running (@Busy _ _ C E u s)) = APrim (PBase p)).
+      { rewrite thread_at_next. simpl. rewrite Hn. simpl. by rewrite pass_ordinary. }
+      eapply run_prim; [exact Hnext|].
+      intros l' Henv. pose proof Henv as (e & _ & _ & HG & _ & _).
+      destruct (baton_replay L X nthread home first quiet quiet (hands_valid L nthread home first cell_of_cpu parked quiet whole_promise) t l l' own_quiet Hon Henv) as (Hon' & Hq' & Htr').
+      rewrite Htr in Htr'. rewrite Hq in Hq'. destruct (pass p (cm s) (base l') Hp Hq') as (v & o & Eo & Hqo).
+      cbn [lstep thread_layer amem thread_agent tmem]. unfold thread_step_of. rewrite decide_True by exact Hon'. rewrite Htr'.
+      change (tmem T (thread_at S home switch_means begin Running (@Busy _ _ C E u s))) with (cm s). rewrite Eo. split; [by constructor|].
+      change (aresume TA) with (thread_resume T). rewrite (thread_at_returned S home switch_means begin (@Busy _ _ C E u s) v (cm s)).
+      apply (Hr v); [|by rewrite Hm']. split; [split; [exact Hon'|]|exact Hqo]. simpl. by rewrite decide_True.
+    - assert (Hnext : thread_next T t (thread_at S home switch_means begin Running (@Busy _ _ C E u s)) = APrim (PInit n (Z.of_nat n + 1))).
+      { rewrite thread_at_next. simpl. rewrite Hn. simpl. by rewrite Nat2Z.id. }
+      eapply run_prim; [exact Hnext|].
+      intros l' Henv. pose proof Henv as (e & _ & _ & HG & _ & _).
+      destruct (baton_replay L X nthread home first quiet quiet (hands_valid L nthread home first cell_of_cpu parked quiet whole_promise) t l l' own_quiet Hon Henv) as (Hon' & Hq' & Htr').
+      rewrite Htr in Htr'. rewrite Hq in Hq'.
+      cbn [lstep thread_layer amem thread_agent tmem]. unfold thread_step_of. rewrite decide_True by exact Hon'. rewrite Htr'.
+      rewrite decide_True by (split_and!; [done|rewrite Hn'; intros E; apply Hne; by rewrite <- E|lia]). split; [by constructor|].
+      change (tmem T (thread_at S home switch_means begin Running (@Busy _ _ C E u s))) with (cm s).
+      change (aresume TA) with (thread_resume T). rewrite (thread_at_returned S home switch_means begin (@Busy _ _ C E u s) 0%Z (cm s)).
+      apply (Hr 0%Z); [|by rewrite Hm']. split; [split; [exact Hon'|]|exact Hq']. simpl. by rewrite decide_True.
   Qed.
 
   (** So a thread calls such a function as it calls any other. *)
   Theorem switches_on_threads f args d (post : Z -> mem -> Prop) l0 (Q : Z -> mem -> log TL -> Prop) :
-    Switching.switches passes kernel_entry M c hands_to (promise c t) f args d post -> d ##ₘ m -> may_switch l0 ->
+    Switching.switches may_pass kernel_entry M c hands_to (promise c t) f args d post -> d ##ₘ m -> may_switch l0 ->
     (forall v d' l, post v d' -> d' ##ₘ m -> may_switch l -> Q v (d' ∪ m) l) -> fwp thread_runs f args (d ∪ m) l0 Q.
-  Proof using stack_below own_quiet Hd0 Hm pass pass_ordinary.
+  Proof using stack_below own_quiet Hd0 Hm anew pass pass_ordinary.
     intros Hf Hd Hl HQ. by apply (Hf _ thread_runs may_switch l0 m Q thread_runs_tau thread_runs_quiet thread_runs_switch).
   Qed.
 End rule.

@@ -47,9 +47,12 @@ Section client.
   (** What holds while thread [t] of the client is in state [u], with the CPU in its hands: it may take its next step. *)
   Context (can : nat -> cstate C -> cpu_state -> Prop).
   Definition may_call (t : nat) (u : cstate C) (f : string) (args : list Z) (Y : cpu_state) : Prop := exported f = true /\
-    entered passes kernel_entry M (home t) (ours (home t)) (timer (home t)) (fits (home t)) (Z.of_nat t) f args Y (fun v Z => can t (creturn C u v) Z).
+    entered (may_pass nthread home t passes) kernel_entry M (home t) (ours (home t)) (timer (home t)) (fits (home t)) (Z.of_nat t) f args Y (fun v Z => can t (creturn C u v) Z).
   Context (client_steps : forall t u Y, (t < nthread)%nat -> can t u Y -> match cnext C (home t) u with
     | CDone => True | CTau u' => can t u' Y | CCall f args => may_call t u f args Y | COut v => can t (creturn C u 0) Y end).
+
+  (** A thread that has been started begins between two calls. *)
+  Context (begin_can : forall t, (t < nthread)%nat -> exists u m, begin t = @Idle _ _ C E u m /\ forall Y, fits (home t) (Z.of_nat t) Y -> can t u Y).
 
   Section thread.
     Context (t : nat) (Ht : (t < nthread)%nat).
@@ -59,6 +62,12 @@ Section client.
     Definition between_calls (x : ast TA) (l : log TL) : Prop :=
       (exists u m d Y, x = at_idle u (d ∪ m) /\ has_cpu t l /\ calm c (base l) = true /\ holds c Y d /\ can t u Y /\ whole c d /\ mine c m) \/
       (exists u m, x = TState T Suspended (bare S (@Idle _ _ C E u m)) m /\ mine c m /\ forall Y, fits c (Z.of_nat t) Y -> can t (creturn C u 0) Y).
+
+    (** It has been started, and comes to run. *)
+    Lemma begins_between d m l : has_cpu t l -> calm c (base l) = true -> cpu_valid c t d -> mine c m -> between_calls (TState T Running (bare S (begin t)) (d ∪ m)) l.
+    Proof using begin_can Ht.
+      intros Hcpu Hq [(Y & HY & Hf) Hw] Hm. destruct (begin_can t Ht) as (u & m0 & -> & Hcan). left. exists u, m, d, Y. split_and!; [done..|by apply Hcan|done|done].
+    Qed.
 
     Section call.
       Context (u : cstate C) (d0 m : mem) (Hd0 : whole c d0) (Hm : mine c m).
@@ -73,17 +82,18 @@ Section client.
       Qed.
       (** A call of which [may_call] holds runs to where it is between two calls. *)
       Lemma call_runs f args fd Y l : holds c Y d0 -> length args = fn_params fd ->
-        walks passes kernel_entry M c (ours c) (timer c) (fits c) (Z.of_nat t) (fn_body fd)
+        walks (may_pass nthread home t passes) kernel_entry M c (ours c) (timer c) (fits c) (Z.of_nat t) (fn_body fd)
           (fun _ Z => can t (creturn C u 0) Z) (fun _ _ => False) (fun v Z => can t (creturn C u v) Z) (args ++ replicate (fn_locals fd) 0) Y ->
         M f = Some fd -> may_switch l -> runs_to (enter fd args [KEnd] (d0 ∪ m)) l.
-      Proof using stack_below own_calm fits_thread pass pass_ordinary Hd0 Hm.
+      Proof using stack_below own_calm fits_thread pass pass_ordinary Hd0 Hm begin_can Ht.
         intros HY _ Hwalk _ Hl. pose proof (mine_disjoint cell_of_cpu parked c d0 m Hd0 Hm) as Hdm.
         assert (HJ : thread_runs (enter fd args [KEnd] (d0 ∪ m)) l); [|by apply HJ].
         pose proof (thread_runs_tau kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm cpu_promise t between_calls u d0 m) as Htau.
         unfold enter. eapply (wp_sound B M c thread_runs Htau (fn_body fd)).
         - apply (Hwalk d0 HY (log TL) thread_runs may_switch l m Htau); [|intros to d l0 Q Hh|done|done].
           + apply (thread_runs_quiet kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm own_calm cpu_promise t between_calls u d0 m passes (pass c) pass_ordinary).
-          + intros Hd Hg HQ. apply (thread_runs_switch kernel_entry C exported M stack_below L nthread home first begin cell_of_cpu parked calm own_calm cpu_promise t between_calls u d0 m Hd0 Hm to d l0 Q);
+          + intros Hd Hg HQ. apply (thread_runs_switch kernel_entry C exported M stack_below L nthread home first begin cell_of_cpu parked calm own_calm cpu_promise t between_calls u d0 m Hd0 Hm
+              (fun d l Hl Hp Hw => begins_between d m l (proj1 Hl) (proj2 Hl) (conj Hp Hw) Hm) to d l0 Q);
               [|done..|].
             * destruct Hh as [Hne (Z & HZ & Hf)]. destruct (fits_thread _ _ _ Hf) as (n & -> & Hn & Hlt). exists n. split_and!; [done| |done|done|by exists Z]. by intros ->.
             * intros d' g' (Z & HZ & Hf). apply HQ. by exists Z.
@@ -105,7 +115,7 @@ Section client.
 
     (** Whatever the client does next. *)
     Theorem between_calls_step x l : between_calls x l -> safe_step TL TA hands t (run TL TA hands t between_calls) x l.
-    Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps Ht.
+    Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps begin_can Ht.
       intros [(u & m & d & Y & -> & [Hon Htr] & Hq & HY & Hcan & Hd & Hm)|(u & m & -> & Hm & Hcan)]; unfold safe_step.
       - assert (Hn : anext A c (@Idle _ _ C E u (d ∪ m)) = match cnext C c u with
           | CDone => ADone
@@ -133,9 +143,11 @@ Section client.
         destruct (transit L home c l') as [d|] eqn:Ed; [|done].
         pose proof (handed_valid L nthread home first cell_of_cpu parked calm cpu_valid l' c d HG Ed) as Hv. rewrite Hon in Hv.
         destruct (transit_valid L X nthread home first calm (fun _ _ _ => True) own_calm (fun _ _ _ _ _ _ => I) l' c d Hleg Ed) as [_ Hq].
-        split; [by constructor|]. rewrite (handed_started L nthread home first cell_of_cpu parked calm cpu_valid l' t HG).
-        destruct Hv as [(Y & HY & Hf) Hw]. apply run_done. left. exists (creturn C u 0), m, d, Y. split_and!; [done| |exact Hq|done|by apply Hcan|done|done].
-        split; [exact Hon|]. simpl. by rewrite decide_True.
+        split; [by constructor|]. assert (has_cpu t (Event t UResume :: l')) as Hcpu by (split; [exact Hon|]; simpl; by rewrite decide_True).
+        destruct (handed_started L nthread home first cell_of_cpu parked calm cpu_valid l' t HG) as [-> | ->].
+        + destruct Hv as [(Y & HY & Hf) Hw]. apply run_done. left. exists (creturn C u 0), m, d, Y. by split_and!; [done..|by apply Hcan| |].
+        + change (aresume TA) with (thread_resume T).
+          rewrite (proj2 (begins_anew kernel_entry C exported M home begin t (@Idle _ _ C E u m) m)). apply run_done. by apply begins_between.
     Qed.
   End thread.
 
@@ -144,7 +156,7 @@ Section client.
   Notation running t := (run TL TA hands t (between_calls t)).
 
   Lemma running_step t x l : (t < nthread)%nat -> running t x l -> safe_step TL TA hands t (running t) x l.
-  Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps.
+  Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps begin_can.
     intros Ht Hrun. destruct Hrun as [x l Hx|x x' l Hn Hrun|x l p Hn Hp Hrun].
     - by apply between_calls_step.
     - unfold safe_step. by rewrite Hn.
@@ -156,13 +168,13 @@ Section client.
 
   (** The C never goes wrong, whatever the threads of all CPUs do. *)
   Theorem client_never_wrong : never_wrong nthread TL TA P.
-  Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps start.
+  Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps begin_can start.
     apply (invariant_never_wrong nthread TL TA P hands ltac:(constructor) (fun t => running t) running_start running_step).
   Qed.
   (** Whenever a CPU is being handed over, its state fits the thread that comes. *)
   Theorem state_at_switch l c d : traces nthread TL TA P l -> transit L home c l = Some d ->
     cpu_valid c (current_thread L first c (cpu_view L home l)) d.
-  Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps start.
+  Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps begin_can start.
     intros [f Hr] Ed.
     destruct (local_invariant nthread TL TA P hands ltac:(constructor) (fun t => running t) running_start running_step _ Hr) as [[HG _] _].
     by apply (handed_valid L nthread home first cell_of_cpu parked calm cpu_valid).
@@ -171,7 +183,7 @@ Section client.
       to shared memory by [threads_return_on_shared_memory]. *)
   Theorem calls_return g t : reach nthread TL TA P g -> (t < nthread)%nat ->
     hands (glog g) /\ exists l e, glog g = e ++ l /\ others TL t e /\ running t (gagent g t) l.
-  Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps start.
+  Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps begin_can start.
     intros Hr Ht.
     destruct (local_invariant nthread TL TA P hands ltac:(constructor) (fun t => running t) running_start running_step _ Hr) as [[HG _] Hall].
     split; [exact HG|]. by apply Hall.
