@@ -234,8 +234,8 @@ Proof. vm_compute. reflexivity. Qed.
 (** * The scheduler's theorems
 
     What [Scheduler] assumes can be met at once too. On each of 16 CPUs its idle thread and eight others serve the timer's interrupt and the
-    periods and deadlines that it returns, let the scheduler decide, show their numbers, yield, sleep until a deadline, and end; below them are
-    the locks, and a clock that runs on each time that it is read. The idle threads begin, on CPUs as start-up should leave them but that one other
+    periods and deadlines that it returns, let the scheduler decide, show their numbers, yield, sleep until a deadline, end, and start others; below them
+    are the locks, and a clock that runs on each time that it is read. The idle threads begin, on CPUs as start-up should leave them but that one other
     thread of each is blocked, which they wake. *)
 Theorem scheduler_premises_met budget : never_wrong 144 (SchedulerRuns.workers_layer budget) SchedulerRuns.workers_agent SchedulerRuns.threads_at_start.
 Proof. exact (SchedulerRuns.workers_never_wrong budget). Qed.

@@ -1,4 +1,5 @@
-(** The scheduler's C runs on the machine with one memory: a thread is woken, sleeps until its deadline, and is woken by the timer.
+(** The scheduler's C runs on the machine with one memory: a thread is woken, sleeps until its deadline, and is woken by the timer; another is
+    started, ends, and is started again.
 
     Code, client and start are those of [SchedulerRuns.v] and [SchedulerShared.v]; only CPU 0 moves. *)
 From Ashlar Require Import machine.threads.SwitchHardware machine.SharedAtomics Scheduler witness.SchedulerStart witness.SchedulerRuns.
@@ -12,7 +13,7 @@ Definition after (n : nat) :=
         : nat -> ast (flat_agent (agent_threads (shared_kernel no_entry scheduler_code exports workers) home_of switch_means begins)))).
 Definition shown_after (n : nat) : list (nat * Z) := rev (shown (base_marks atomic_hardware (mlog (after n)))).
 
-(** Thread 16 shows its number first, although the idle thread runs before it; then it sleeps, the idle thread goes round, and it shows its
-    number again when its deadline has come. *)
-Example woken_and_woken_again : shown_after (2 * 2600) = (0%nat, 16) :: repeat (0%nat, 0) 19 ++ [(0%nat, 16)].
+(** Thread 16 shows its number first, although the idle thread runs before it; then it sleeps. The idle thread starts thread 128, which shows its
+    number and ends, again and again, until the deadline of thread 16 has come. *)
+Example woken_and_started : take 22 (shown_after (2 * 4500)) = (0%nat, 16) :: concat (repeat [(0%nat, 0); (0%nat, 128)] 10) ++ [(0%nat, 16)].
 Proof. vm_compute. reflexivity. Qed.

@@ -1,6 +1,6 @@
 (** All that [Scheduler] assumes can be met at once: on 16 CPUs, 144 threads serve the timer's interrupt, the periods and the deadlines that it
-    returns, decide, hand over, yield, show their numbers, sleep until a deadline, and end, above the spin locks, with a clock that runs on each
-    time that it is read.
+    returns, decide, hand over, yield, show their numbers, sleep until a deadline, end, and are started again, above the spin locks, with a
+    clock that runs on each time that it is read.
 
     Each CPU's idle thread begins, and wakes one other thread first; the rest wait for their first turn. No thread takes a lock. *)
 From Ashlar Require Import layers.pagemap.Code layers.timer.Proof witness.SchedulerStart Scheduler layers.sched.budget.ClockModel.
@@ -14,8 +14,10 @@ Definition is_release (v : Z) : bool := (SCHED_RELEASE_BASE <=? v) && (v <? SCHE
 Definition is_deadline (v : Z) : bool := (0 <=? v) && (v <? NUM_THREAD).
 Definition is_event (v : Z) : bool := is_release v || is_deadline v.
 Definition is_idle (s : turn) : bool := Nat.ltb (who_is s) 16.
-(** The last thread of each CPU ends where others sleep. *)
+(** The last thread of each CPU ends where others sleep; the idle thread starts it again. *)
 Definition is_last (s : turn) : bool := Nat.leb 128 (who_is s).
+Definition last_of (s : turn) : Z := 128 + Z.of_nat (who_is s).
+Definition is_free (v : Z) : bool := (v =? THREAD_UNUSED) || (v =? thread_is_exited).
 Definition rests_never (s : turn) : bool := is_idle s || is_last s.
 (** When to be woken: later each time. *)
 Definition deadline_of (s : turn) : Z := (20 * rounds s) mod horizon.
@@ -27,8 +29,11 @@ Definition workers : client := Client turn
     | 2%nat => COut (Z.of_nat (who_is s))
     | 3%nat => if is_idle s then CCall "sched_yield" [] else if is_last s then CCall "sched_exit_current" []
                else CCall "sched_set_deadline" [Z.of_nat (who_is s); deadline_of s]
-    | 4%nat => if rests_never s then CTau (Turn (who_is s) 0 0 (rounds s)) else CCall "sched_prepare_block" [Z.of_nat (who_is s)]
-    | _ => if rests_never s then CTau (Turn (who_is s) 0 0 (rounds s)) else CCall "sched_block" []
+    | 4%nat => if is_idle s then CCall "thread_state" [last_of s] else if is_last s then CTau (Turn (who_is s) 0 0 (rounds s))
+               else CCall "sched_prepare_block" [Z.of_nat (who_is s)]
+    | 5%nat => if is_idle s then if is_free (answered s) then CCall "thread_reset" [last_of s; 0] else CTau (Turn (who_is s) 0 0 (rounds s))
+               else if is_last s then CTau (Turn (who_is s) 0 0 (rounds s)) else CCall "sched_block" []
+    | _ => if is_idle s then CCall "sched_ready" [last_of s] else if is_last s then CTau (Turn (who_is s) 0 0 (rounds s)) else CCall "sched_block" []
     end)
   (fun s v => match step_of s with
     | 0%nat => Turn (who_is s) 1 v (rounds s)
@@ -36,10 +41,13 @@ Definition workers : client := Client turn
     | 2%nat => Turn (who_is s) 3 v (rounds s)
     | 3%nat => Turn (who_is s) 4 v (rounds s)
     | 4%nat => Turn (who_is s) 5 v (rounds s)
+    | 5%nat => if is_idle s then Turn (who_is s) 6 v (rounds s) else Turn (who_is s) 0 v (rounds s + 1)
     | _ => Turn (who_is s) 0 v (rounds s + 1)
     end).
 Definition worker_stage (s : turn) : stage := if rests_never s then Goes else match step_of s with 0%nat | 1%nat | 2%nat | 3%nat => Goes | 4%nat => Armed | _ => Marked end.
-Definition worker_due (s : turn) : option Z := if Nat.eqb (step_of s) 1 && is_event (answered s) then Some (answered s) else None.
+Definition worker_due (s : turn) : option Z :=
+  if Nat.eqb (step_of s) 1 && is_event (answered s) then Some (answered s) else if is_idle s && Nat.leb 6 (step_of s) then Some (last_of s) else None.
+Definition worker_free (s : turn) : option Z := if is_idle s && Nat.eqb (step_of s) 5 && is_free (answered s) then Some (last_of s) else None.
 Definition worker_of (t : nat) (s : turn) : Prop := who_is s = t.
 
 (** ** The code *)
@@ -114,11 +122,17 @@ Proof.
 Qed.
 Theorem code_arch_does : arch_does nothing no_entry scheduler_code (Scheduler.thread_of home_of 144) timer_of (fun _ => True).
 Proof.
-  split; [|intros c; by apply clock_model, counter_timed; [exact code_timer|..]|intros c; by apply arch_nothing_keeps..|].
+  split; [|intros c; by apply clock_model, counter_timed; [exact code_timer|..]|intros c; by apply arch_nothing_keeps..| |].
   - intros c e t [Hd Hr]. eapply timed_mono; [|apply (timer_arm_timed nothing no_entry scheduler_code c); [exact code_timer|reflexivity| |exact Hd]].
-    + intros v e' [_ ->]. split; [eexists; apply own_lookup|]. intros u Hu. rewrite own_lookup_ne by (unfold field_cell; congruence). by apply Hr.
+    + intros v e' [_ ->]. split; [eexists; apply own_lookup|]. intros u Hu. rewrite !own_lookup_ne by (unfold field_cell; congruence). by apply Hr.
     + eapply timed_mono; [|by apply (arch_nothing_timed _ 1)]. by intros _ d ->.
-  - intros c e t [_ Hr] Ht. exists 0. split; [by apply Hr|]. split; [right; unfold NUM_FRAME; lia|done].
+  - intros c e t [_ Hr] Ht. destruct (Hr t Ht) as [(root & Hroot & Hok & Hne) _]. by exists root.
+  - intros c e t root [Hd Hr] Ht Hok Hne. destruct (Hr t Ht) as ((root0 & Hroot & _) & Hwk & Hwo). split; [done|]. split; [done|]. split; [by eexists|]. split.
+    + rewrite !own_lookup_ne by (unfold field_cell; congruence). done.
+    + intros u Hu. destruct (Hr u Hu) as ((root1 & Hroot1 & Hok1 & Hne1) & Hwk1 & Hwo1). destruct (decide (u = t)) as [->|Hut].
+      * split; [exists root; split; [apply own_lookup|by split; [|apply Hne]]|]. rewrite !(own_lookup_ne _ (field_cell "thread" t "root")) by (unfold field_cell; congruence).
+        split; [|eexists; apply own_lookup]. rewrite own_lookup_ne by (unfold field_cell; congruence). eexists. apply own_lookup.
+      * rewrite !own_lookup_ne by (unfold field_cell; congruence). by split_and!; [exists root1|..].
 Qed.
 
 (** ** The start *)
@@ -138,48 +152,74 @@ Definition threads_at_start (t : nat) : tstate T :=
 
 Lemma event_none : is_event NONE = false.
 Proof. reflexivity. Qed.
-Lemma workers_call : keeps_calls workers home_of 144 worker_of worker_stage worker_due.
+Lemma workers_call : keeps_calls workers home_of 144 (fun _ => True) worker_of worker_stage worker_due worker_free.
 Proof.
-  intros t [w n v k] _. unfold worker_of. cbn [who_is]. intros ->.
-  assert (forall m u j, worker_stage (Turn t m u j) = if Nat.ltb t 16 || Nat.leb 128 t then Goes else match m with 0%nat | 1%nat | 2%nat | 3%nat => Goes | 4%nat => Armed | _ => Marked end) as Hstage by done.
-  destruct n as [|[|[|[|[|n]]]]]; cbn [cnext workers step_of answered who_is].
-  - split; [done|]. apply may_serve_timer; [rewrite Hstage; by destruct (_ || _)|]. intros x. cbn [creturn workers step_of who_is rounds]. rewrite Hstage.
-    split; [by destruct (_ || _)|]. unfold worker_due. cbn [step_of answered Nat.eqb andb]. destruct (is_event x); auto.
-  - assert (forall u, worker_stage (Turn t 1 u k) = Goes /\ worker_stage (Turn t 2 u k) = Goes) as Hgoes by (intros u; rewrite !Hstage; by destruct (_ || _)).
-    assert (is_event v = true -> goes_on workers worker_stage worker_due (Turn t 1 v k)) as Hserved.
-    { intros E x. cbn [creturn workers step_of answered who_is rounds]. rewrite E. split; [apply Hgoes|]. done. }
+  intros t [w n v k] Ht. unfold worker_of. cbn [who_is]. intros ->. pose (idle := Nat.ltb t 16). pose (last := Nat.leb 128 t).
+  assert (forall m u j, worker_stage (Turn t m u j) = if idle || last then Goes else match m with 0%nat | 1%nat | 2%nat | 3%nat => Goes | 4%nat => Armed | _ => Marked end) as Hstage by done.
+  assert (forall m u j, worker_due (Turn t m u j) = if Nat.eqb m 1 && is_event u then Some u else if idle && Nat.leb 6 m then Some (128 + Z.of_nat t) else None) as Hdue by done.
+  assert (forall m u j, worker_free (Turn t m u j) = if idle && Nat.eqb m 5 && is_free u then Some (128 + Z.of_nat t) else None) as Hfree by done.
+  assert (forall m u j, (m <= 3)%nat -> worker_stage (Turn t m u j) = Goes) as Hgoes by (intros m u j Hm; rewrite Hstage; destruct (_ || _); [done|]; by destruct m as [|[|[|[|m]]]]; [..|lia]).
+  assert (forall m u j, (m <= 4)%nat -> worker_free (Turn t m u j) = None) as Hno by (intros m u j Hm; rewrite Hfree, (proj2 (Nat.eqb_neq m 5)) by lia; by rewrite andb_false_r).
+  assert (forall m u j, (m <= 5)%nat -> (m = 1%nat -> is_event u = false) -> worker_due (Turn t m u j) = None) as Hnone.
+  { intros m u j Hm He. rewrite Hdue, (proj2 (Nat.leb_gt 6 m)), andb_false_r by lia. destruct (Nat.eqb_spec m 1) as [E|]; [by rewrite (He E)|done]. }
+  destruct n as [|[|[|[|[|[|n]]]]]]; cbn [cnext workers step_of answered who_is].
+  - split; [done|]. apply may_serve_timer; [by apply Hgoes; lia|]. intros x. cbn [creturn workers step_of who_is rounds].
+    split; [by apply Hgoes; lia|]. split; [|by apply Hno; lia]. rewrite Hdue. cbn [Nat.eqb andb]. destruct (is_event x); [by right|left]. by rewrite andb_false_r.
+  - assert (is_event v = true -> goes_on workers worker_stage worker_due worker_free (Turn t 1 v k)) as Hserved.
+    { intros E x. cbn [creturn workers step_of answered who_is rounds]. rewrite E. split_and!; [apply Hgoes; lia|apply Hnone; [lia|done]|apply Hno; lia]. }
     destruct (is_release v) eqn:Er; [|destruct (is_deadline v) eqn:Ed].
     + assert (is_event v = true) as E by (unfold is_event; by rewrite Er). split; [intros x; cbn [creturn workers step_of answered]; by rewrite E|].
       assert (exists x, 0 <= x < NUM_THREAD /\ v = SCHED_RELEASE_BASE + x) as (x & Hx & Hv).
       { unfold is_release in Er. apply andb_true_iff in Er as [E1%Z.leb_le E2%Z.ltb_lt]. exists (v - SCHED_RELEASE_BASE). lia. }
-      assert (worker_due (Turn t 1 v k) = Some v) as Hd by (unfold worker_due; cbn [step_of answered Nat.eqb andb]; by rewrite E).
-      specialize (Hserved E). clear E Er. subst v. apply may_release; [apply Hgoes|done|done|done].
+      assert (worker_due (Turn t 1 v k) = Some v) as Hd by (rewrite Hdue; cbn [Nat.eqb andb]; by rewrite E).
+      specialize (Hserved E). clear E Er. subst v. apply may_release; [apply Hgoes; lia|done|done|done].
     + assert (is_event v = true) as E by (unfold is_event; by rewrite Er, Ed). split; [intros x; cbn [creturn workers step_of answered]; by rewrite E|].
-      assert (worker_due (Turn t 1 v k) = Some v) as Hd by (unfold worker_due; cbn [step_of answered Nat.eqb andb]; by rewrite E).
-      unfold is_deadline in Ed. apply andb_true_iff in Ed as [E1%Z.leb_le E2%Z.ltb_lt]. apply may_wake; [apply Hgoes|lia|done|by apply Hserved].
+      assert (worker_due (Turn t 1 v k) = Some v) as Hd by (rewrite Hdue; cbn [Nat.eqb andb]; by rewrite E).
+      unfold is_deadline in Ed. apply andb_true_iff in Ed as [E1%Z.leb_le E2%Z.ltb_lt]. apply may_wake; [apply Hgoes; lia|lia|done|by apply Hserved].
     + assert (is_event v = false) as E by (unfold is_event; by rewrite Er, Ed). split; [intros x; cbn [creturn workers step_of answered]; by rewrite E|].
-      apply may_decide; [apply Hgoes|destruct (is_idle _); names|]. intros x. cbn [creturn workers step_of answered who_is rounds]. rewrite E. split; [apply Hgoes|done].
-  - split; [done|]. split; [|done]. cbn [creturn workers step_of who_is rounds]. rewrite !Hstage. by destruct (_ || _).
-  - unfold is_idle, is_last. cbn [who_is]. destruct (Nat.ltb t 16) eqn:Ei; [|destruct (Nat.leb 128 t) eqn:El]; (split; [done|]).
-    + apply may_decide; [rewrite Hstage; by rewrite ?Ei|names|]. intros x. cbn [creturn workers step_of who_is rounds]. rewrite Hstage, ?Ei. done.
-    + apply may_exit; [rewrite Hstage, ?Ei, ?El; done|apply Nat.ltb_ge in Ei; unfold NUM_CPU; lia|]. intros x. cbn [creturn workers step_of who_is rounds]. rewrite Hstage, ?Ei, ?El. done.
-    + apply may_set_deadline; [rewrite Hstage, ?Ei, ?El; done|apply Nat.ltb_ge in Ei; unfold NUM_CPU; lia| |].
+      apply may_decide; [apply Hgoes; lia|destruct (is_idle _); names|]. intros x. cbn [creturn workers step_of answered who_is rounds]. rewrite E.
+      split_and!; [apply Hgoes; lia|by apply Hnone; [lia|]|apply Hno; lia].
+  - split; [done|]. cbn [creturn workers step_of who_is rounds]. unfold as_before. rewrite !Hgoes, !Hno, !Hnone by first [lia|done]. done.
+  - unfold is_idle, is_last. cbn [who_is]. fold idle last. destruct idle eqn:Ei; [|destruct last eqn:El]; (split; [done|]).
+    + apply may_decide; [apply Hgoes; lia|names|]. intros x. cbn [creturn workers step_of who_is rounds]. split_and!; [by rewrite Hstage|apply Hnone; [lia|done]|apply Hno; lia].
+    + apply may_exit; [apply Hgoes; lia|apply Nat.ltb_ge in Ei; unfold NUM_CPU; lia|]. intros x. cbn [creturn workers step_of who_is rounds]. split_and!; [by rewrite Hstage|apply Hnone; [lia|done]|apply Hno; lia].
+    + apply may_set_deadline; [apply Hgoes; lia|apply Nat.ltb_ge in Ei; unfold NUM_CPU; lia| |].
       * unfold deadline_of. pose proof (Z.mod_pos_bound (20 * rounds (Turn t 3 v k)) horizon ltac:(done)) as [? ?]. unfold horizon, timer_never in *. lia.
-      * intros x. cbn [creturn workers step_of who_is rounds]. by rewrite Hstage, ?Ei, ?El.
-  - unfold rests_never, is_idle, is_last. cbn [who_is]. destruct (Nat.ltb t 16 || Nat.leb 128 t) eqn:E; (split; [done|]).
-    + unfold as_before. rewrite !Hstage, ?E. done.
-    + apply may_prepare; [by rewrite Hstage, ?E|apply orb_false_iff in E as [E%Nat.ltb_ge _]; unfold NUM_CPU; lia|]. intros x. cbn [creturn workers step_of who_is rounds]. by rewrite Hstage, ?E.
-  - unfold rests_never, is_idle, is_last. cbn [who_is]. destruct (Nat.ltb t 16 || Nat.leb 128 t) eqn:E; (split; [done|]).
-    + unfold as_before. rewrite !Hstage, ?E. done.
-    + apply may_block_now; [by rewrite Hstage, ?E|]. intros x. cbn [creturn workers step_of who_is rounds]. by rewrite Hstage, ?E.
+      * intros x. cbn [creturn workers step_of who_is rounds]. by rewrite Hstage.
+  - unfold is_idle, is_last. cbn [who_is]. fold idle last. destruct idle eqn:Ei; [|destruct last eqn:El]; (split; [done|]).
+    + apply may_look; [by rewrite Hstage| |].
+      { apply Nat.ltb_lt in Ei. exists (128 + t)%nat. unfold last_of. cbn [who_is]. split; [lia|]. split; [|lia]. unfold home_of.
+        replace (128 + t)%nat with (t + 8 * 16)%nat by lia. by rewrite Nat.mod_add by done. }
+      intros x. cbn [creturn workers step_of who_is rounds]. split_and!; [by rewrite Hstage|apply Hnone; [lia|done]|]. rewrite Hfree. cbn [andb Nat.eqb]. destruct (is_free x) eqn:Ef; [right|by left].
+      split; [done|]. unfold is_free in Ef. apply orb_true_iff in Ef as [E%Z.eqb_eq|E%Z.eqb_eq]; [by left|by right].
+    + unfold as_before. rewrite !Hstage, !Hno, !Hnone by first [lia|done]. done.
+    + apply may_prepare; [by rewrite Hstage|apply Nat.ltb_ge in Ei; unfold NUM_CPU; lia|]. intros x. cbn [creturn workers step_of who_is rounds]. by rewrite Hstage.
+  - unfold is_idle, is_last. cbn [who_is]. fold idle last. destruct idle eqn:Ei; [|destruct last eqn:El].
+    + destruct (is_free v) eqn:Ef; (split; [first [done|intros x; unfold creturn, workers; cbn [step_of who_is rounds]; by destruct (is_idle _)]|]).
+      * apply may_start; [by rewrite Hstage|unfold last_of, NUM_CPU; lia| |rewrite Hfree; cbn [andb Nat.eqb]; by rewrite Ef|right; unfold NUM_FRAME; lia|done|].
+        { apply Nat.ltb_lt in Ei. exists (128 + t)%nat. unfold last_of. cbn [who_is]. split; [lia|]. split; [|lia]. unfold home_of.
+          replace (128 + t)%nat with (t + 8 * 16)%nat by lia. by rewrite Nat.mod_add by done. }
+        intros x. unfold creturn, workers. cbn [step_of who_is rounds]. unfold is_idle. cbn [who_is]. fold idle. rewrite Ei. split_and!; [by rewrite Hstage|right; by rewrite Hdue|].
+        by rewrite Hfree.
+      * unfold as_before. rewrite !Hstage, !Hnone, !Hfree by first [lia|done]. cbn [andb Nat.eqb]. by rewrite Ef.
+    + split; [done|]. unfold as_before. rewrite !Hstage, !Hnone, !Hfree by first [lia|done]. done.
+    + split; [intros x; unfold creturn, workers; cbn [step_of who_is rounds]; by destruct (is_idle _)|]. apply may_block_now; [by rewrite Hstage|]. intros x. unfold creturn, workers. cbn [step_of who_is rounds]. unfold is_idle. cbn [who_is]. fold idle. rewrite Ei.
+      split_and!; [by rewrite Hstage|apply Hnone; [lia|done]|apply Hno; lia].
+  - unfold is_idle, is_last. cbn [who_is]. fold idle last. destruct idle eqn:Ei; [|destruct last eqn:El]; (split; [done|]).
+    + apply may_wake; [by rewrite Hstage|apply Nat.ltb_lt in Ei; unfold last_of, NUM_THREAD; cbn [who_is]; lia|by rewrite Hdue|]. intros x. cbn [creturn workers step_of who_is rounds].
+      split_and!; [by rewrite Hstage|apply Hnone; [lia|done]|apply Hno; lia].
+    + unfold as_before. rewrite !Hstage, !Hdue, !Hfree. done.
+    + apply may_block_now; [by rewrite Hstage|]. intros x. cbn [creturn workers step_of who_is rounds]. split_and!; [by rewrite Hstage|apply Hnone; [lia|done]|apply Hno; lia].
 Qed.
 
 Lemma none_mine c : OwnCells.mine cell_of_cpu unlocked_cell c ∅.
 Proof. intros x v H. change ((∅ : gmap cell Z) !! x = Some v) in H. by rewrite lookup_empty in H. Qed.
 
 Lemma workers_begin t : (t < 144)%nat -> exists u m, begins t = @Idle _ _ workers (c_engine (arch_builtins no_entry) scheduler_code exports) u m /\
-  worker_of t u /\ worker_stage u = Goes /\ worker_due u = None.
-Proof. intros _. eexists _, _. split; [reflexivity|]. split; [done|]. split; [|done]. unfold worker_stage. by destruct (rests_never _). Qed.
+  worker_of t u /\ worker_stage u = Goes /\ worker_due u = None /\ worker_free u = None.
+Proof. intros _. eexists _, _. split; [reflexivity|]. split; [done|].
+  split; [unfold worker_stage; by destruct (rests_never _)|]. unfold worker_due, worker_free. cbn [step_of Nat.eqb Nat.leb andb]. by rewrite !andb_false_r.
+Qed.
 
 Section runs.
   Context (budget : nat).
@@ -190,24 +230,27 @@ Section runs.
   Proof using. intros _. by apply Nat.mod_upper_bound. Qed.
   Theorem workers_start t : (t < 144)%nat -> between_calls no_entry workers exports scheduler_code L 144 home_of first_of begins cell_of_cpu unlocked_cell holds_none
     (Scheduler.thread_of home_of 144) timer_of (fun c to Y => promised c (Scheduler.thread_of home_of 144 c) to Y)
-    (can workers 144 home_of worker_of worker_stage worker_due) t (threads_at_start t) [].
+    (can workers 144 home_of worker_of worker_stage worker_due worker_free) t (threads_at_start t) [].
   Proof using.
-    intros Ht. unfold threads_at_start, between_calls. destruct (Nat.ltb_spec t 16) as [Hlt|_].
+    intros Ht. unfold threads_at_start, between_calls. destruct (Nat.ltb t 16) eqn:Hlarge; [pose proof (proj1 (Nat.ltb_lt t 16) Hlarge) as Hlt|].
     + assert (home_of t = t) as E by (by apply Nat.mod_small). assert (Z.of_nat t < NUM_CPU) as Hc by (unfold NUM_CPU; lia).
       left. exists (idle_turn t), ∅, (start_of_cpu t), (start_state t). unfold can, whole_promise. rewrite E. split; [done|]. split; [split; [|done]|split; [done|]].
       { exact E. }
       split; [by apply start_holds|]. split; [split; [done|]|split; [|apply none_mine]].
       * assert (worker_stage (idle_turn t) = Goes) as -> by (unfold worker_stage, rests_never, is_idle; cbn [who_is idle_turn]; by rewrite (proj2 (Nat.ltb_lt t 16) Hlt)).
-        split; [by apply start_promised|]. intros v Hv. unfold worker_due in Hv. cbn [step_of answered idle_turn Nat.eqb andb] in Hv. destruct (is_event (sleeper_of t)); [|done]. injection Hv as <-.
+        split; [by apply start_promised|]. split; [|by intros x; unfold worker_free; cbn [step_of idle_turn Nat.eqb]; rewrite andb_false_r].
+        intros v Hv. unfold worker_due in Hv. cbn [step_of answered idle_turn Nat.eqb Nat.leb andb] in Hv. rewrite andb_false_r in Hv. destruct (is_event (sleeper_of t)); [|done]. injection Hv as <-.
         intros x Hx. split; [unfold sleeper_of, SCHED_RELEASE_BASE, NUM_CPU in *; lia|]. intros <-. split; [by apply start_sleeps|apply lookup_empty].
       * intros x. unfold cell_of_cpu. by rewrite bool_decide_eq_true.
-    + right. exists (Turn t 5 0 0), ∅. split; [done|]. split; [apply none_mine|]. intros Y [HY _]. split; [done|].
-      assert (worker_stage (creturn workers (Turn t 5 0 0) 0) = Goes) as -> by (unfold worker_stage; by destruct (rests_never _)). by split.
+    + right. exists (Turn t 5 0 0), ∅. split; [done|]. split; [apply none_mine|]. intros Y [HY _].
+      assert (creturn workers (Turn t 5 0 0) 0 = Turn t (if Nat.ltb t 16 then 6 else 0) 0 (if Nat.ltb t 16 then 0 else 1)) as -> by (unfold creturn, workers, is_idle; cbn [step_of who_is rounds]; by destruct (Nat.ltb t 16)).
+      rewrite Hlarge. split; [done|]. assert (worker_stage (Turn t 0 0 1) = Goes) as -> by (unfold worker_stage; by destruct (rests_never _)).
+      split_and!; [done|intros v|intros x]; unfold worker_due, worker_free; cbn [step_of Nat.eqb Nat.leb andb]; by rewrite !andb_false_r.
   Qed.
   Theorem workers_never_wrong : never_wrong 144 workers_layer workers_agent threads_at_start.
   Proof using.
     apply (scheduler_never_wrong no_entry workers exports scheduler_code code_has_scheduler L 16 144 ltac:(done) ltac:(done) home_of first_of home_cpu begins
       cell_of_cpu unlocked_cell holds_none (holds_none_own _ _ _ _) nothing ltac:(done) ltac:(done) (holds_none_out _ _ _ _) timer_of (fun _ => True) code_arch_does
-      worker_of worker_stage worker_due workers_call workers_begin threads_at_start workers_start).
+      worker_of worker_stage worker_due worker_free workers_call workers_begin threads_at_start workers_start).
   Qed.
 End runs.

@@ -38,7 +38,7 @@ Section cells.
         apply elem_of_cons in H as [->|H]; [exact Hm|]. apply elem_of_list_singleton in H as ->. exact Hm.
     - assert (is_Some (timer_at_start c !! x)) as Hx%memory_dom by (by eexists). unfold timer_cells in Hx.
       apply elem_of_cons in Hx as [->|H]; [done|]. apply elem_of_list_bind in H as (t & H & [_ Hm]%own_thread_home).
-      apply elem_of_list_singleton in H as ->. exact Hm.
+      cbn in H. repeat (apply elem_of_cons in H as [->|H]; [exact Hm|]). by apply elem_of_nil in H.
   Qed.
 End cells.
 
@@ -113,7 +113,7 @@ Section shared.
   Proof using.
     unfold workers_reach, workers_safe. intros Hg. destruct (scheduler_on_shared_memory algorithm no_entry 16 budget fairness_bound ltac:(done) nothing_guarded (fun _ _ _ => map_disjoint_empty_l _)
       workers exports scheduler_code code_has_scheduler locks_apart 144 ltac:(done) home_of first_of begins cell_of_cpu timer_of (fun _ => True) code_arch_does
-      worker_of worker_stage worker_due workers_call workers_begin threads_at_start started (workers_start budget)) with (m0 := memory_of) (memory := memory)
+      worker_of worker_stage worker_due worker_free workers_call workers_begin threads_at_start started (workers_start budget)) with (m0 := memory_of) (memory := memory)
       (fairness := fair) (g := g) as (H1 & H2 & _); [..|done|by split].
     - intros t Ht Hp x v Hx. rewrite memory_of_thread in Hx. unfold threads_at_start, memory_of in *. destruct (Nat.ltb t 16); [discriminate Hp|].
       change ((∅ : gmap cell Z) !! x = Some v) in Hx. by rewrite lookup_empty in Hx.

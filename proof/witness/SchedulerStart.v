@@ -1,24 +1,8 @@
 (** A memory in which a CPU's scheduler can begin: its idle thread runs, another one is blocked, the rest are unused, no time is reserved, no
     event is to come, and the alarm is off. *)
-From Ashlar Require Export layers.sched.ready.InitialCells layers.sched.ready.ParkCode layers.sched.cpu.PromiseRelease.
+From Ashlar Require Export layers.sched.ready.InitialCells layers.sched.cpu.PromiseRelease layers.sched.cpu.PromiseStart.
 Local Open Scope Z_scope.
 Local Opaque gmap_lookup gmap_partial_alter.
-
-(** A thread is marked: its state's cell changes, and nothing else. *)
-Lemma marked_rep cpu s d t x s' : ready_rep cpu s d -> sched_mark s t x = Some s' -> ready_rep cpu s' (<[thread_state_cell t := x]> d).
-Proof.
-  intros (Hv & dq & dm & dt & -> & Hd & Hd' & Hq & Hm & Ht) H. pose proof (sched_mark_valid cpu s Hv t x s' H) as Hv'.
-  destruct (mark_moves cpu s Hv t x s' H) as (Hmv & Eq & Hf & r & Hr & [_ Hs]).
-  destruct (proj2 Ht _ _ Hr) as [_ Hst]. apply map_disjoint_union_r in Hd as [Hqm Hqt].
-  pose proof (ready_threads_mark _ _ t x Ht ltac:(by eexists)) as Ht'.
-  destruct (write_third dq dm dt (thread_state_cell t) x) as (Edt & Hqt1 & Hmt1); [by eexists|done|done|].
-  rewrite Edt. assert (Es : ready_threads s' = ready_mark t x (ready_threads s)).
-  { unfold sched_mark in H. rewrite Hr in H. case_bool_decide; [|done]. by injection H as <-. }
-  rewrite union_swap by done. apply ready_join; [done|done|by apply map_disjoint_union_r|by rewrite Eq| |by rewrite Es].
-  eapply ready_map_same; [|exact Hm]. apply (moves_same cpu s t s' Hmv).
-  - intros p _. by apply in_queue_free; [apply Hv|].
-  - intros p _ Hin. by apply Hs in Hin.
-Qed.
 
 (** Sixteen CPUs, thread [u] on CPU [u mod 16]. *)
 Definition home_of (u : nat) : nat := Nat.modulo u 16.
@@ -155,14 +139,16 @@ Section start.
   Qed.
 
   (** ** What the timer and page maps have of the CPU *)
-  Definition timer_cells : list cell := field_cell "timer_alarm" cpu "deadline" :: (t ← own_thread_list cpu; [field_cell "thread" t "root"]).
+  Definition timer_cells : list cell := field_cell "timer_alarm" cpu "deadline" :: (t ← own_thread_list cpu; field_cell "thread" t <$> ["root"; "wait_kind"; "wait_object"]%string).
   Definition timer_at_start : mem := memory (fun _ => 0) timer_cells.
   Definition timer_of (e : mem) : Prop :=
-    is_Some (e !! field_cell "timer_alarm" cpu "deadline") /\ forall t, own_of c t -> e !! field_cell "thread" t "root" = Some 0.
+    is_Some (e !! field_cell "timer_alarm" cpu "deadline") /\ forall t, own_of c t -> (exists root, e !! field_cell "thread" t "root" = Some root /\ root_ok root /\ root <> NONE) /\
+      is_Some (e !! field_cell "thread" t "wait_kind") /\ is_Some (e !! field_cell "thread" t "wait_object").
   Lemma timer_start : timer_of timer_at_start.
   Proof using Hc.
-    split; [apply memory_dom; by left|]. intros t Ht. apply (memory_in (fun _ => 0)). apply elem_of_cons. right. apply elem_of_list_bind. exists t.
-    split; [by left|by apply own_listed].
+    assert (forall t f, own_of c t -> f ∈ ["root"; "wait_kind"; "wait_object"]%string -> timer_at_start !! field_cell "thread" t f = Some 0) as Hall.
+    { intros t f Ht Hf. apply (memory_in (fun _ => 0)). apply elem_of_cons. right. apply elem_of_list_bind. exists t. split; [by apply elem_of_list_fmap_1|by apply own_listed]. }
+    split; [apply memory_dom; by left|]. intros t Ht. split_and!; [exists 0; split_and!; [by apply Hall; [|names]|right; unfold NUM_FRAME; lia|done]|eexists; by apply Hall; [|names]..].
   Qed.
 
   (** ** All together *)
@@ -182,7 +168,7 @@ Section start.
   Definition part_of (x : cell) : Z :=
     let '(o, _, f, _) := x in
     if existsb (String.eqb o) ["queue"; "queue_node"; "sched_ready_map"]%string || String.eqb o "thread" && existsb (String.eqb f) ["priority"; "state"]%string then 0
-    else if String.eqb o "timer_alarm" || String.eqb o "thread" && String.eqb f "root" then 2 else 1.
+    else if String.eqb o "timer_alarm" || String.eqb o "thread" && existsb (String.eqb f) ["root"; "wait_kind"; "wait_object"]%string then 2 else 1.
   Lemma idle_queue_part x : is_Some (idle_queues !! x) -> part_of x = 0.
   Proof using Hc.
     intros [[(q & _ & [-> | ->])|(t & _ & [->|[-> | ->]])]%own_queue_cells_spec|
@@ -200,7 +186,7 @@ Section start.
   Lemma timer_part x : is_Some (timer_at_start !! x) -> part_of x = 2.
   Proof using.
     intros Hx%memory_dom. unfold timer_cells in Hx. apply elem_of_cons in Hx as [->|H]; [done|]. apply elem_of_list_bind in H as (t & H & _).
-    by apply elem_of_list_singleton in H as ->.
+    cbn in H. repeat (apply elem_of_cons in H as [->|H]; [done|]). by apply elem_of_nil in H.
   Qed.
   Lemma parts_disjoint (d e : mem) i j : i <> j -> (forall x, is_Some (d !! x) -> part_of x = i) -> (forall x, is_Some (e !! x) -> part_of x = j) -> d ##ₘ e.
   Proof using. intros Hne Hd He. apply map_disjoint_spec. intros x v w Hv Hw. apply Hne. rewrite <- (Hd x), <- (He x); [done|by eexists..]. Qed.
@@ -219,7 +205,13 @@ Section start.
   Proof using Hc.
     apply promised_at_start; [lia|exact idle_start| | |reflexivity..|split; [done|reflexivity]|done| |reflexivity|reflexivity].
     - exists []. apply start_queues. split; [reflexivity|]. apply own_queue_spec. by left.
-    - intros t [r (Ht & _)%idle_thread]. apply own_listed. by apply elem_of_list_to_set in Ht.
+    - intros t. assert (own_of c t -> t ∈ own_threads cpu) as Hin by (intros Ht; by apply elem_of_list_to_set, own_listed).
+      split; [|intros Ht; left; by apply Hin]. split; [intros [r (Ht & _)%idle_thread]; apply own_listed; by apply elem_of_list_to_set in Ht|].
+      intros Ht%Hin. assert (ready_threads s0 !! t = Some (ReadyThread 0 0)) as Hr by (by apply start_threads).
+      cbn [start_state queues idle_ready ready_threads]. unfold ready_mark at 1. cbn [idle_marked ready_threads]. destruct (ready_mark cpu thread_is_running (ready_threads s0) !! sleeper_of) as [rs|] eqn:E.
+      + destruct (decide (t = sleeper_of)) as [->|Hne]; [rewrite lookup_insert; by eexists|]. rewrite lookup_insert_ne by done.
+        destruct (decide (t = cpu)) as [->|Hnc]; [eexists; by apply ready_mark_same|]. rewrite ready_mark_other by done. by eexists.
+      + rewrite ready_mark_other in E by apply sleeper_not_idle. by rewrite (proj1 sleeper_there) in E.
     - intros t _. split; [by apply unreserved_valid|by left].
   Qed.
   (** The one that is blocked may be woken. *)

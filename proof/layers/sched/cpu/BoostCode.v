@@ -132,7 +132,7 @@ Section code.
     - goes st. go. use set_priority_does; [change (wrap W32 (256 - 1)) with 255; unfold NUM_PRIORITY; lia|auto|]. go. use exempt_does. by goes st.
     - by go.
   Qed.
-  Theorem sched_unboost_does r X : let t := word X "arch_current" in let p := base_of X t in
+  Theorem sched_unboost_does r X : let t := word X "arch_current" in let p := base_priority X t in
     let X1 := exempted t 0 (requested (set_word "running" (p + 1) (set_queues (set_priority t p (queues X)) X))) in
     ours t -> t <> NONE -> ready_threads (queues X) !! t = Some r -> ready_state r = thread_is_running -> 0 <= p < NUM_PRIORITY ->
     payer_ok ours X1 (payer_of X1 t) -> payer_ok ours X1 (word X "charged") -> time_ok X ->

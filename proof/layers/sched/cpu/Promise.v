@@ -24,8 +24,10 @@ Section steady.
     exists r, ready_threads (queues X) !! t = Some r /\ ready_state r = thread_is_blocked.
   (** Threads whose deadline is still to come sleep. *)
   Definition rested (X : cpu_state) : Prop := forall t, 0 <= t < NUM_THREAD -> is_Some (timeouts X !! t) -> sleeps t X.
-  (** The threads that the CPU's scheduler knows are the CPU's own. *)
-  Definition threads_ours (X : cpu_state) : Prop := forall t, is_Some (ready_threads (queues X) !! t) -> ours t.
+  (** The threads that the CPU's scheduler knows are the CPU's own, and each is in a queue or free for one. *)
+  Definition known_ours (s : ready) : Prop := forall t, (is_Some (ready_threads s !! t) <-> ours t) /\
+    (ours t -> t ∈ queue_free (ready_queues s) \/ exists q, in_queue s q t).
+  Definition threads_ours (X : cpu_state) : Prop := known_ours (queues X).
   (** [to] is at work: it alone runs, the CPU's field [running] holds its level, and the time that passes is charged to whom it spends. A kept thread is at least as important. *)
   Record at_work (to : Z) (X : cpu_state) : Prop := {
     work_ok : sched_ok cpu (Some to) (queues X);
@@ -75,7 +77,7 @@ Section steady.
   Lemma at_work_thread to X : at_work to X -> exists r, ready_threads (queues X) !! to = Some r /\ ready_state r = thread_is_running /\ to ∈ queue_free (ready_queues (queues X)) /\ ours to.
   Proof using.
     intros [Hok _ _ Ho _ _ _ _ _]. destruct (ok_free _ _ _ Hok to eq_refl) as [[r Hr] Hf]. exists r. split_and!; [done|by apply (ok_runs _ _ _ Hok to r Hr)|done|].
-    apply Ho. by exists r.
+    apply (proj1 (Ho to)). by exists r.
   Qed.
   Lemma at_work_place to X Y : at_work to X -> accounts_valid Y -> queues Y = queues X -> timeouts Y = timeouts X -> word Y "running" = word X "running" ->
     word Y "kept" = word X "kept" -> same_payers X Y -> at_work to Y.
@@ -98,24 +100,29 @@ Section steady.
 
   (** ** The running thread makes way *)
   Lemma put_back_moves current time s q : ready_valid cpu s -> sched_put_back cpu current time s = Some q -> moves s current q /\
-    exists r, ready_threads q !! current = Some r /\ is_Some (ready_threads s !! current) /\ (NUM_CPU <= current -> time = false -> ready_state r = thread_is_parked).
+    exists r, ready_threads q !! current = Some r /\ is_Some (ready_threads s !! current) /\
+      (current ∈ queue_free (ready_queues q) \/ exists p, in_queue q p current) /\ (NUM_CPU <= current -> time = false -> ready_state r = thread_is_parked).
   Proof using.
     intros Hv H. unfold sched_put_back in H. case_bool_decide as Hc.
-    - destruct (mark_moves cpu s Hv _ _ _ H) as (Hm & _ & _ & r & Hr & [Hs _]). split; [done|]. eexists. split_and!; [exact Hs|by eexists|]. unfold NUM_CPU in *. lia.
+    - destruct (mark_moves cpu s Hv _ _ _ H) as (Hm & Eq & Hf & r & Hr & [Hs _]). split; [done|]. eexists. split_and!; [exact Hs|by eexists|left; by rewrite Eq|]. unfold NUM_CPU in *. lia.
     - unfold sched_queue in H. destruct time.
       + destruct (sched_ready_insert s cpu current) as [[v s1]|] eqn:E; [|done]. injection H as ->.
-        destruct (insert_moves cpu s Hv _ _ _ E) as (Hm & _ & _ & r & Hr & [Hs _]). split; [done|]. eexists. split_and!; [exact Hs|by eexists|done].
-      + destruct (park_moves cpu s Hv _ _ _ H) as (Hm & _ & _ & _ & _ & r & Hr & [Hs _]). split; [done|]. eexists. split_and!; [exact Hs|by eexists|done].
+        destruct (insert_moves cpu s Hv _ _ _ E) as (Hm & _ & _ & r & Hr & [Hs Hq]). split; [done|]. eexists. split_and!; [exact Hs|by eexists|right; eexists; by apply Hq|done].
+      + destruct (park_moves cpu s Hv _ _ _ H) as (Hm & _ & _ & _ & _ & r & Hr & [Hs Hq]). split; [done|]. eexists. split_and!; [exact Hs|by eexists|right; eexists; by apply Hq|done].
   Qed.
-  Lemma moved_ours s t q : moves s t q -> is_Some (ready_threads s !! t) -> (forall u, is_Some (ready_threads s !! u) -> ours u) ->
-    forall u, is_Some (ready_threads q !! u) -> ours u.
-  Proof using. intros Hm Ht Ho u Hu. apply Ho. destruct (decide (u = t)) as [->|Hne]; [done|]. by rewrite <- (proj1 (Hm u Hne)). Qed.
+  Lemma moved_ours s t q : moves s t q -> is_Some (ready_threads s !! t) -> is_Some (ready_threads q !! t) ->
+    t ∈ queue_free (ready_queues q) \/ (exists p, in_queue q p t) -> known_ours s -> known_ours q.
+  Proof using.
+    intros Hm Ht Htq Hplace Ho u. destruct (Ho u) as [Hk Hp]. destruct (decide (u = t)) as [->|Hne].
+    - split; [|done]. by split; [intros _; apply Hk|].
+    - destruct (Hm u Hne) as (A & B & D). rewrite A, D. split; [done|]. intros [Hf|[p Hin]]%Hp; [by left|]. right. exists p. by apply B.
+  Qed.
   Lemma put_back_waits self X X2 time q Y : steady self X -> accounts_valid X2 -> same_place X X2 -> sched_put_back cpu self time (queues X) = Some q ->
     (Y = set_queues q X2 /\ (time = true \/ self < NUM_CPU) \/ Y = parked self q X2 /\ time = false /\ NUM_CPU <= self) ->
     waiting Y /\ word Y "arch_current" = self.
   Proof using Hcpu.
     intros (Ecur & Hw & _) Ha Hp Hq HY. pose proof (at_work_thread self X Hw) as (rs & Hrs & Hrun & _ & _). destruct Hw as [Hok Hown Hk Ho _ Hrel Hrest _ _]. destruct Hp as [_ Et _ Ek Ec _ _].
-    pose proof (ok_valid _ _ _ Hok) as Hv. destruct (put_back_moves self time (queues X) q Hv Hq) as (Hm & r & Hr & Hsome & Hparked).
+    pose proof (ok_valid _ _ _ Hok) as Hv. destruct (put_back_moves self time (queues X) q Hv Hq) as (Hm & r & Hr & Hsome & Hplace & Hparked).
     assert (queues Y = q /\ word Y "kept" = word X "kept" /\ word Y "arch_current" = self /\ accounts_valid Y) as (EqY & EkY & EcY & HaY).
     { rewrite <- Ek, <- Ecur, <- Ec. destruct HY as [[-> _]|[-> _]]; (split_and!; [done..|]).
       - apply (accounts_same ours X2); [done..|cbn; pose proof (valid_time ours X2 Ha) as [??]; lia|done].
@@ -126,7 +133,7 @@ Section steady.
     - intros t Hkt. unfold kept_thread in Hkt. rewrite EkY in Hkt. destruct (Hk t Hkt) as [Hmk Hle]. rewrite EqY. destruct (decide (self < NUM_CPU)) as [Hi|Hi].
       + unfold sched_put_back in Hq. rewrite bool_decide_eq_true_2 in Hq by done. by eapply marked_kept.
       + pose proof Hmk as (_ & _ & rt & Hrt & _). eapply put_back_kept; [exact Hok|exact Hq|exact Hmk|exact Hrs|exact Hrt|]. apply Hle; [lia|done..].
-    - unfold threads_ours. rewrite EqY. by eapply moved_ours.
+    - unfold threads_ours. rewrite EqY. apply (moved_ours (queues X) self q Hm Hsome (ex_intro _ r Hr) Hplace Ho).
     - unfold released. rewrite EqY. assert (forall t, 0 <= t -> is_Some (timeouts X !! (SCHED_RELEASE_BASE + t)) -> exists r, ready_threads q !! t = Some r /\ ready_state r = thread_is_parked) as Hold.
       { intros t Ht0 Ht. destruct (Hrel t Ht0 Ht) as (rt & Hrt & Hst). exists rt. split; [|done].
         assert (t <> self) as Hne by (intros ->; rewrite Hrs in Hrt; injection Hrt as ->; by rewrite Hrun in Hst). by rewrite (proj1 (Hm t Hne)). }
@@ -149,20 +156,20 @@ Section steady.
       eapply owns_mark; [|exact Ho1|exact E2]. by eapply sched_ready_take_valid.
   Qed.
   Lemma next_moves X t s : waiting X -> sched_next cpu (kept_thread X) (queues X) = Some (t, s) ->
-    moves (queues X) t s /\ ~ sleeps t X /\ exists r, ready_threads (queues X) !! t = Some r /\ ready_state r <> thread_is_parked.
+    moves (queues X) t s /\ ~ sleeps t X /\ (t ∈ queue_free (ready_queues s) \/ exists q, in_queue s q t) /\ exists r, ready_threads (queues X) !! t = Some r /\ ready_state r <> thread_is_parked.
   Proof using Hcpu.
     intros [Hok _ Hk _ _ _ _] H. pose proof (ok_valid _ _ _ Hok) as Hv. destruct (kept_thread X) as [k|] eqn:Ekept; cbn [sched_next] in H.
     - unfold sched_run_kept in H. destruct (ready_threads (queues X) !! k) as [r|] eqn:Er; [|done]. cbn [mbind option_bind] in H. destruct (_ && _) eqn:Eb; [|done].
       destruct (sched_mark (queues X) k thread_is_running) as [s1|] eqn:E; [|done]. cbn [mbind option_bind] in H. injection H as <- <-.
-      destruct (mark_moves cpu _ Hv _ _ _ E) as (Hm & _). split; [done|]. split; [|exists r; split; [done|]].
+      destruct (mark_moves cpu _ Hv _ _ _ E) as (Hm & Eq & Hf & _). split; [done|]. split; [|split; [left; by rewrite Eq|exists r; split; [done|]]].
       { intros (_ & Hne & _). unfold kept_thread in Ekept. destruct (word X "kept" =? NONE); [done|]. by injection Ekept. }
       apply andb_true_iff in Eb as [[_ Es%Z.eqb_eq]%andb_true_iff _]. by rewrite Es.
     - unfold sched_pick in H. destruct (sched_ready_take (queues X) cpu) as [[v s1]|] eqn:E; [|done]. cbn [mbind option_bind] in H.
-      destruct (take_moves cpu _ Hv v s1 E) as [(-> & -> & _)|(Hne & Hm & _ & _ & p & Hr & _)].
+      destruct (take_moves cpu _ Hv v s1 E) as [(-> & -> & _)|(Hne & Hm & _ & Hf & p & Hr & _)].
       + change (NONE =? NONE) with true in H. cbn iota in H. unfold sched_idle in H. destruct (sched_mark (queues X) cpu thread_is_running) as [s2|] eqn:E2; [|done]. cbn [mbind option_bind] in H. injection H as <- <-.
-        destruct (mark_moves cpu _ Hv _ _ _ E2) as (Hm & _ & _ & r & Hr & _). split; [done|]. split; [intros (Hc & _); unfold NUM_CPU in *; lia|]. exists r. split; [done|]. intros Hp.
+        destruct (mark_moves cpu _ Hv _ _ _ E2) as (Hm & Eq & Hf & r & Hr & _). split; [done|]. split; [intros (Hc & _); unfold NUM_CPU in *; lia|]. split; [left; by rewrite Eq|]. exists r. split; [done|]. intros Hp.
         destruct (ok_placed _ _ _ Hok cpu r Hr) as ([q|] & _ & Hplace); [destruct Hplace as [Hc _]; unfold NUM_CPU in *; lia|by destruct Hplace].
-      + rewrite (proj2 (Z.eqb_neq v NONE)) in H by done. injection H as <- <-. split; [done|]. split; [by eapply running_wakes|]. by exists (ReadyThread p thread_is_ready).
+      + rewrite (proj2 (Z.eqb_neq v NONE)) in H by done. injection H as <- <-. split; [done|]. split; [by eapply running_wakes|]. split; [by left|]. by exists (ReadyThread p thread_is_ready).
   Qed.
   Lemma with_next_parts s X : queues (with_next s X) = s /\ kept_thread (with_next s X) = None /\ timeouts (with_next s X) = timeouts X /\
     word (with_next s X) "arch_current" = word X "arch_current" /\ reservation_of (with_next s X) = reservation_of X /\ (accounts_valid X -> accounts_valid (with_next s X)).
@@ -179,9 +186,9 @@ Section steady.
   Proof using Hcpu ours_bound.
     intros HX. pose proof HX as [Hok Hown Hk Ho Ha Hrel Hrest]. destruct (sched_next_some cpu (kept_thread X) (queues X) Hok Hown Hk) as (t & s & E).
     destruct (sched_next_chosen cpu (kept_thread X) (queues X) t s Hok E) as [[Hoks Himp] _].
-    pose proof (sched_next_owns _ _ _ _ (ok_valid _ _ _ Hok) Hown E) as Howns. destruct (next_moves X t s HX E) as (Hm & Hwoke & r0 & Hr0 & Hnp).
+    pose proof (sched_next_owns _ _ _ _ (ok_valid _ _ _ Hok) Hown E) as Howns. destruct (next_moves X t s HX E) as (Hm & Hwoke & Hplace & r0 & Hr0 & Hnp).
     destruct (with_next_parts s X) as (Eq & Ekn & Et & Ec & Er & HaN). specialize (HaN Ha).
-    assert (ours t) as Hot by (apply Ho; by exists r0). pose proof (ours_bound t Hot) as Hb.
+    assert (ours t) as Hot by (apply (proj1 (Ho t)); by exists r0). pose proof (ours_bound t Hot) as Hb.
     destruct (ok_free _ _ _ Hoks t eq_refl) as [[r Hr] _]. pose proof (ready_valid_priority cpu s (ok_valid _ _ _ Hoks) t r Hr) as Hprio.
     exists t, s. split; [done|]. split; [|split].
     - split_and!; [done|by apply valid_payer|by apply valid_payer_charged|apply (valid_time ours _ HaN)|unfold NUM_THREAD, NONE in *; lia].
@@ -192,7 +199,7 @@ Section steady.
       split; [|split; [split; [|done]|split; [split; [by rewrite EqY|done]|by rewrite EcY]]].
       + split; [by rewrite EqY, Eq|by rewrite EqY, Eq| | |done| | |by rewrite El|by apply (payers_set_to_run this t (with_next s X))].
         * unfold kept_thread in *. rewrite Eky. by rewrite Ekn.
-        * unfold threads_ours. rewrite EqY, Eq. eapply moved_ours; [exact Hm|by eexists|exact Ho].
+        * unfold threads_ours. rewrite EqY, Eq. eapply moved_ours; [exact Hm|by eexists|by eexists|exact Hplace|exact Ho].
         * unfold released. rewrite EtY, Et, EqY, Eq. intros u Hu0 Hu. destruct (Hrel u Hu0 Hu) as (ru & Hru & Hst). exists ru. split; [|done].
           assert (u <> t) as Hne by (intros ->; rewrite Hr0 in Hru; injection Hru as ->; done). by rewrite (proj1 (Hm u Hne)).
         * apply (rested_moved t X); [done|by rewrite EqY, Eq|done|by right|]. by rewrite EtY, Et.

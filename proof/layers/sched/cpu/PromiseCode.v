@@ -162,7 +162,7 @@ Section code.
     destruct (mark_moves cpu (queues X) Hv _ _ _ E) as (Hm & Erq & Hfs & r & Hr & [Hrs' _]).
     split; rewrite ?Eq; [done|done| | |done| |].
     - unfold kept_thread. rewrite Ek. intros t Et'. destruct (Hk t Et') as [Hmk _]. by eapply marked_kept.
-    - unfold threads_ours. rewrite Eq. exact (moved_ours ours (queues X) self s Hm (ex_intro _ r Hr) Ho).
+    - unfold threads_ours. rewrite Eq. apply (moved_ours ours (queues X) self s Hm); [by exists r|by eexists|left; by rewrite Erq|exact Ho].
     - unfold released. rewrite Eq. intros t Ht0 Ht. assert (is_Some (timeouts X !! (SCHED_RELEASE_BASE + t))) as Htx.
       { destruct Et as [Et|[ns Et]]; rewrite Et in Ht; [done|]. rewrite lookup_insert_ne in Ht; [done|]. unfold SCHED_RELEASE_BASE, NUM_THREAD in *. lia. }
       destruct (Hrel t Ht0 Htx) as (rt & Hrt & Hst). exists rt. split; [|done].
@@ -202,10 +202,10 @@ Section code.
     sched_ok cpu None s -> sched_owns cpu s -> waiting (ended s X).
   Proof using Hcpu.
     intros (Ec & Hw & _) Hc E Hok' Hown'. destruct (at_work_thread this ours self X Hw) as (rs & Hrs & Hrun & Hf & Hos). pose proof Hw as [Hok Hown Hk Ho Ha Hrel Hrest _ _].
-    pose proof (ok_valid _ _ _ Hok) as Hv. destruct (mark_moves cpu (queues X) Hv _ _ _ E) as (Hm & _ & _ & r & Hr & _). unfold ended. rewrite Ec.
+    pose proof (ok_valid _ _ _ Hok) as Hv. destruct (mark_moves cpu (queues X) Hv _ _ _ E) as (Hm & Erq & Hfs & r & Hr & [Hrs' _]). unfold ended. rewrite Ec.
     split; cbn [queues set_queues set_reservation]; [done|done| | | | |].
     - intros t Et. destruct (Hk t Et) as [Hmk _]. by eapply marked_kept.
-    - exact (moved_ours ours (queues X) self s Hm (ex_intro _ r Hr) Ho).
+    - apply (moved_ours ours (queues X) self s Hm); [by exists r|by eexists|left; by rewrite Erq|exact Ho].
     - destruct Ha as [Ht Hres Hch]. split; [exact Ht| |exact Hch]. intros t Hot. unfold payer_of. cbn. destruct (Z.eqb_spec t self) as [->|Hne]; [|by apply Hres].
       destruct (Hres self Hos) as [Hval _]. split; [exact Hval|]. unfold payer, take_back. cbn. destruct (period _ =? 0); [by left|by right].
     - intros t Ht0 Ht. destruct (Hrel t Ht0 Ht) as (rt & Hrt & Hst). exists rt. split; [|done].

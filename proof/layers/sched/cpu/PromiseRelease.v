@@ -45,7 +45,7 @@ Section release.
       + intros k Ek. destruct (Hk k Ek) as [Hmk Hle]. split.
         * eapply (kept_moved this (queues X) t); [done|done|by apply Hkt|done|]. intros p _ Hin'. apply in_ready_list in Hin'. by destruct (Hgone _ Hin').
         * intros Hi r0 rk. rewrite (proj1 (Hm self ltac:(congruence))), (proj1 (Hm k (Hkt k Ek))). by apply Hle.
-      + exact (moved_ours ours (queues X) t s1 Hm (ex_intro _ r Hr) Ho).
+      + apply (moved_ours ours (queues X) t s1 Hm); [by exists r|by eexists|by left|exact Ho].
       + intros u Hu0 Hu. destruct (Hrel u Hu0 Hu) as (ru & Hru & Hsu). exists ru. split; [|done]. cbn [queues set_queues].
         assert (u <> t) as Hut by (intros ->; cbn [timeouts set_queues] in Hu; rewrite Hno in Hu; by destruct Hu). by rewrite (proj1 (Hm u Hut)).
       + apply (rested_moved t X); [done|done|by apply (running_wakes t X r); [|rewrite Hst]|by left|done].

@@ -31,7 +31,7 @@ Section wake.
     Proof using HX Ht.
       destruct HX as (_ & Hw & _). destruct Ht as (Hc & _ & _ & r & Hr & Hst). destruct (at_work_thread this ours self X Hw) as (rs & Hrs & Hrun & _).
       pose proof (ready_valid_priority cpu s0 (ok_valid _ _ _ (work_ok _ _ _ _ Hw)) t r Hr). exists r, rs. split_and!; try done; try lia.
-      - apply (work_ours _ _ _ _ Hw). by exists r.
+      - apply (proj1 (work_ours _ _ _ _ Hw t)). by exists r.
       - intros ->. rewrite Hrs in Hr. injection Hr as ->. by rewrite Hst in Hrun.
       - apply eq_None_not_Some. intros H'. destruct (work_released _ _ _ _ Hw t) as (r' & Hr' & Hp); [unfold NUM_CPU in *; lia|done|]. rewrite Hr in Hr'. injection Hr' as <-. by rewrite Hst in Hp.
     Qed.
@@ -40,17 +40,17 @@ Section wake.
     (** A thread [u], asleep or kept, moves to a queue. *)
     Lemma moved_work u s' Y : (u = t \/ word X "kept" = u /\ u <> NONE) -> moves s0 u s' -> sched_ok cpu (Some self) s' -> sched_owns cpu s' ->
       (exists r', ready_threads s' !! u = Some r' /\ forall r, ready_threads s0 !! u = Some r -> ready_priority r' = ready_priority r) ->
-      (word Y "kept" = word X "kept" \/ word Y "kept" = t) -> queues Y = s' -> accounts_valid Y -> word Y "running" = word X "running" -> same_payers X Y ->
+      (exists q, in_queue s' q u) -> (word Y "kept" = word X "kept" \/ word Y "kept" = t) -> queues Y = s' -> accounts_valid Y -> word Y "running" = word X "running" -> same_payers X Y ->
       (forall k, kept_thread Y = Some k -> may_be_kept cpu k s' /\ (NUM_CPU <= self -> forall r0 r, ready_threads s' !! self = Some r0 -> ready_threads s' !! k = Some r -> ready_priority r0 <= ready_priority r)) ->
       (timeouts Y = timeouts X \/ exists at_ r', timeouts Y = <[SCHED_RELEASE_BASE + u := at_]> (timeouts X) /\ ready_threads s' !! u = Some r' /\ ready_state r' = thread_is_parked) ->
       at_work self Y.
     Proof using HX Ht Hd ours_bound.
-      intros Hu Hm Hok Hown (r' & Hr' & _) Hkeep Eq Ha Er [Epc Epp] Hk Htime. destruct sleeper as (r & rs & Hr & Hst & _ & Hot & Hne & Hrs & Hrun & Hno). destruct HX as (_ & Hw & _).
+      intros Hu Hm Hok Hown (r' & Hr' & _) Hplace Hkeep Eq Ha Er [Epc Epp] Hk Htime. destruct sleeper as (r & rs & Hr & Hst & _ & Hot & Hne & Hrs & Hrun & Hno). destruct HX as (_ & Hw & _).
       assert (u <> self /\ exists ru, ready_threads s0 !! u = Some ru /\ ready_state ru = thread_is_blocked) as (Hus & ru & Hru & Hsu).
       { destruct Hu as [->|[Hku Hun]]; [split; [done|by exists r]|]. assert (kept_thread X = Some u) as Ek by (unfold kept_thread; by rewrite Hku, (proj2 (Z.eqb_neq u NONE))).
         destruct (work_kept _ _ _ _ Hw u Ek) as [(_ & _ & ru & Hru & Hsu & _) _]. split; [|by exists ru]. intros ->. rewrite Hrs in Hru. injection Hru as ->. by rewrite Hsu in Hrun. }
       split; [by rewrite Eq|by rewrite Eq|by rewrite Eq| |done| | | |by rewrite Epc, Epp, (work_pays _ _ _ _ Hw)].
-      - unfold threads_ours. rewrite Eq. eapply (moved_ours ours); [exact Hm|by exists ru|exact (work_ours _ _ _ _ Hw)].
+      - unfold threads_ours. rewrite Eq. eapply (moved_ours ours); [exact Hm|by exists ru|by exists r'|by right|exact (work_ours _ _ _ _ Hw)].
       - unfold released. rewrite Eq. intros v Hv0 Hv.
         assert (v <> u -> is_Some (timeouts X !! (SCHED_RELEASE_BASE + v)) -> exists r0, ready_threads s' !! v = Some r0 /\ ready_state r0 = thread_is_parked) as Hold.
         { intros Hvu H. destruct (work_released _ _ _ _ Hw v Hv0 H) as (rv & Hrv & Hp). exists rv. split; [|done]. by rewrite (proj1 (Hm v Hvu)). }
@@ -58,7 +58,7 @@ Section wake.
         + apply Hold; [|done]. intros ->. destruct (work_released _ _ _ _ Hw u Hv0 Hv) as (rv & Hrv & Hp). rewrite Hru in Hrv. injection Hrv as <-. by rewrite Hsu in Hp.
         + destruct (decide (v = u)) as [->|Hvu]; [by exists r1|]. rewrite lookup_insert_ne in Hv by lia. by apply Hold.
       - assert (0 <= u) as Hu0.
-        { assert (ours u) as Hou; [|by apply ours_bound in Hou as [? _]]. apply (work_ours _ _ _ _ Hw). by exists ru. }
+        { assert (ours u) as Hou; [|by apply ours_bound in Hou as [? _]]. apply (proj1 (work_ours _ _ _ _ Hw u)). by exists ru. }
         intros v Hb Hv. assert (is_Some (timeouts X !! v)) as Hvx.
         { destruct Htime as [Et|(at_ & r1 & Et & _)]; rewrite Et in Hv; [done|]. rewrite lookup_insert_ne in Hv; [done|]. unfold SCHED_RELEASE_BASE, NUM_THREAD in *. lia. }
         assert (v <> t) as Hvt by (intros ->; rewrite Hd in Hvx; by destruct Hvx). pose proof (work_rested _ _ _ _ Hw v Hb Hvx) as Hs.
@@ -102,7 +102,7 @@ Section wake.
       { intros q Hpr Hin. apply in_ready_list, Hq in Hin. injection Hin as E. by destruct (parked_queue_other cpu s0 q Hv Hpr). }
       pose proof (park_ok cpu (Some self) s0 Hok t s' Hp) as Hok'. unfold other in Hok'. rewrite bool_decide_eq_false_2 in Hok' by congruence.
       split; [cbn; by rewrite Ec|]. split.
-      - apply (moved_work t s'); [by left|done|done|by eapply owns_park|eexists; split; [exact Hs|intros r2 Hr2; rewrite Hr1 in Hr2; by injection Hr2 as <-]|left; cbn; by rewrite Ek|done| |cbn; by rewrite Er|exact Hpay| |].
+      - apply (moved_work t s'); [by left|done|done|by eapply owns_park|eexists; split; [exact Hs|intros r2 Hr2; rewrite Hr1 in Hr2; by injection Hr2 as <-]|eexists; by apply Hq|left; cbn; by rewrite Ek|done| |cbn; by rewrite Er|exact Hpay| |].
         + apply (accounts_same ours X1); [done..|cbn; pose proof (valid_time ours X1 Ha) as [??]; lia|done].
         + unfold kept_thread. cbn. rewrite Ek. intros k Ekk. destruct (Hk k Ekk) as [Hmk Hle].
           assert (k <> t) as Hkt. { intros ->. destruct (Z.eqb_spec (word X "kept") NONE); [done|]. injection Ekk as E. destruct Ht as (_ & Hne' & _). done. }
@@ -150,7 +150,7 @@ Section wake.
           (apply (accounts_same ours X1); [done..|cbn; pose proof (valid_time ours X1 Ha) as [??]; lia|done]). }
       clearbody Z1.
       assert (forall Z, accounts_valid Z -> queues Z = s -> timeouts Z = timeouts X -> word Z "running" = word X "running" -> word Z "kept" = k' -> same_payers X Z -> at_work self Z) as Hwork.
-      { intros Z HaZ EqZ EtZ ErZ EkZ EpZ. apply (moved_work u s); [|done|done|by eapply owns_insert|eexists; split; [exact Hs|intros r2 Hr2; rewrite Hr1 in Hr2; by injection Hr2 as <-]| |done|done|done|exact EpZ| |by left].
+      { intros Z HaZ EqZ EtZ ErZ EkZ EpZ. apply (moved_work u s); [|done|done|by eapply owns_insert|eexists; split; [exact Hs|intros r2 Hr2; rewrite Hr1 in Hr2; by injection Hr2 as <-]|eexists; by apply Hq| |done|done|done|exact EpZ| |by left].
         - destruct Hu as [[-> _]|(H1 & H2 & _)]; [by left|by right].
         - rewrite EkZ. destruct Hu as [[_ ->]|(_ & _ & ->)]; [by left|by right].
         - unfold kept_thread. rewrite EkZ. destruct (Z.eqb_spec k' NONE) as [|Hkn]; [done|]. intros k [= <-]. destruct (Hk' Hkn) as (Hmk & Hku & Hle & Hleu).

@@ -214,7 +214,7 @@ Section start.
       apply elem_of_cons in Hf as [->|[->|Hf]%elem_of_cons]; [by left|right; by left|by apply elem_of_nil in Hf].
     Qed.
     Lemma own_left : State.own this of_home state_left (part d sched_part).
-    Proof using Hcpu Hd arch_there.
+    Proof using Hcpu Hd arch_there base_bound.
       split; [|split].
       - intros f Hf. apply part_at; [|by apply word_there]. apply sched_cell. right; left. by apply elem_of_list_fmap_1.
       - intros t Ht. split; apply Forall_forall; intros [f v] Hf; cbn [fst snd].
@@ -224,7 +224,8 @@ Section start.
           * by left.
           * pose proof Ht as [_ E]. rewrite <- E. apply (thread_field_left t "cpu"); [done|]. by left.
           * right; by left.
-          * apply (thread_field_left t "base_priority"); [done|]. unfold thread_left. do 2 right. left.
+          * assert (base_priority state_left t = base t) as -> by (unfold base_priority; apply Z.mod_small, base_bound, Ht).
+            apply (thread_field_left t "base_priority"); [done|]. unfold thread_left. do 2 right. left.
       - split; [intros e t H; change ((∅ : gmap Z Z) !! e = Some t) in H; rewrite lookup_empty in H; discriminate|].
         split; [intros e He; apply part_at; [apply (in_event_part e); [done|right; by left]|apply event_cell_left; [done|names]]|].
         split; [apply part_at; [apply sched_cell; right; left; apply (elem_of_list_fmap_1 (cell_of cpu) _ "alarm"%string); names|by apply (word_there "alarm"); names]|].
@@ -348,7 +349,8 @@ Section start.
       eapply does_mono; [|apply (sched_init_cpu_does quiet kernel_entry M this Hcpu of_home timer HM HT HR HC queues_left); exact idle_marked].
       intros v Y [-> ->]. apply promised_at_start; [lia|exact sched_left| | | | | | | | | | | |done].
       - exists []. apply queues_empty. split; [done|]. apply own_queue_spec. by left.
-      - intros t [r [Ht _]%threads_there]. exact Ht.
+      - intros t. split; [|intros Ht; left; by apply threads_free]. split; [intros [r [Ht _]%threads_there]; exact Ht|].
+        intros Ht. exists (record_left t). by apply threads_there.
       - change (word state_left "arch_current" = cpu). unfold state_left. cbn [word]. by rewrite idle_runs.
       - done.
       - by apply (word_fresh "kept"); [names|].

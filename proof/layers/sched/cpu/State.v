@@ -13,7 +13,9 @@ Record cpu_state := Cpu {
   word : string -> Z; (* fields of [sched_cpu], and what [arch] keeps *)
   reservation_of : Z -> reservation;
   timeouts : gmap Z Z; cancels : Z -> Z; (* as in [events] *)
-  base_of : Z -> Z (* threads' own priorities, to which boosted ones return *) }.
+  base_of : Z -> Z (* threads' own priorities, modulo their number *) }.
+(** A thread's own priority, to which it returns when it was boosted, and with which it starts. *)
+Definition base_priority (X : cpu_state) (t : Z) : Z := base_of X t mod NUM_PRIORITY.
 Definition set_queues (s : ready) (X : cpu_state) : cpu_state := Cpu s (word X) (reservation_of X) (timeouts X) (cancels X) (base_of X).
 Definition set_word (f : string) (v : Z) (X : cpu_state) : cpu_state :=
   Cpu (queues X) (fun g => if String.eqb g f then v else word X g) (reservation_of X) (timeouts X) (cancels X) (base_of X).
@@ -39,7 +41,7 @@ Section state.
   Definition mine (e : Z) : Prop := 0 <= e < SCHED_NUM_EVENT /\ ours (e mod NUM_THREAD).
   Definition own (X : cpu_state) (d : mem) : Prop :=
     (forall f, f ∈ own_words ++ arch_words -> d !! cell_of cpu f = Some (word X f)) /\
-    (forall t, ours t -> reserved t (reservation_of X t) d /\ holds "thread" t [("cpu", cpu); ("base_priority", base_of X t)]%string d) /\
+    (forall t, ours t -> reserved t (reservation_of X t) d /\ holds "thread" t [("cpu", cpu); ("base_priority", base_priority X t)]%string d) /\
     events cpu mine (timeouts X) (cancels X) (word X "alarm") d.
   Definition holds (X : cpu_state) (w : mem) : Prop :=
     exists dr d e, w = dr ∪ (d ∪ e) /\ dr ##ₘ d ∪ e /\ d ##ₘ e /\ ready_rep cpu (queues X) dr /\ own X d /\ timer e.

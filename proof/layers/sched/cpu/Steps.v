@@ -71,14 +71,14 @@ Section steps.
   Qed.
   Lemma set_state_does t x s X : sched_mark (queues X) t x = Some s -> does "thread_set_state" [t; x] X (fun v Y => v = 0 /\ Y = set_queues s X).
   Proof using HT. intros H. apply does_ready. intros d Hr. eapply triple_mono; [|by eapply (sched_mark_triple kernel_entry M this HT)]. intros v d' [-> Hr']. by exists s. Qed.
-  Lemma own_field t X d f v : own X d -> ours t -> value_of f [("cpu", cpu); ("base_priority", base_of X t)]%string = Some v -> d !! field_cell "thread" t f = Some v.
+  Lemma own_field t X d f v : own X d -> ours t -> value_of f [("cpu", cpu); ("base_priority", base_priority X t)]%string = Some v -> d !! field_cell "thread" t f = Some v.
   Proof using. intros Ho Ht. apply holds_value. by apply Ho. Qed.
   Lemma cpu_does t X : ours t -> does "thread_cpu" [t] X (fun v Y => v = cpu /\ Y = X).
   Proof using HT.
     intros Ht. apply does_own. intros d Ho. eapply triple_mono; [|apply (thread_cpu_triple kernel_entry M this HT), (own_field t X d "cpu" _ Ho Ht); reflexivity].
     intros v d' [-> ->]. by exists X.
   Qed.
-  Lemma base_priority_does t X : ours t -> does "thread_base_priority" [t] X (fun v Y => v = base_of X t /\ Y = X).
+  Lemma base_priority_does t X : ours t -> does "thread_base_priority" [t] X (fun v Y => v = base_priority X t /\ Y = X).
   Proof using HT.
     intros Ht. apply does_own. intros d Ho. eapply triple_mono; [|apply (thread_base_priority_triple kernel_entry M this HT), (own_field t X d "base_priority" _ Ho Ht); reflexivity].
     intros v d' [-> ->]. by exists X.
