@@ -120,7 +120,7 @@ Proof.
   assert (({[clock_cell c := past]} : mem) !! (("arch_clock", Z.of_nat c, "", 0)%string : cell) = Some past) as Hx by apply lookup_singleton.
   by timed_step.
 Qed.
-Theorem code_arch_does : arch_does nothing no_entry scheduler_code (Scheduler.thread_of home_of 144) timer_of (fun _ => True).
+Theorem code_arch_does : arch_does nothing no_entry scheduler_code (SchedulerClients.thread_of home_of 144) timer_of (fun _ => True).
 Proof.
   split; [|intros c; by apply clock_model, counter_timed; [exact code_timer|..]|intros c; by apply arch_nothing_keeps..| |].
   - intros c e t [Hd Hr]. eapply timed_mono; [|apply (timer_arm_timed nothing no_entry scheduler_code c); [exact code_timer|reflexivity| |exact Hd]].
@@ -229,7 +229,7 @@ Section runs.
   Lemma home_cpu t : (t < 144)%nat -> (home_of t < 16)%nat.
   Proof using. intros _. by apply Nat.mod_upper_bound. Qed.
   Theorem workers_start t : (t < 144)%nat -> between_calls no_entry workers exports scheduler_code L 144 home_of first_of begins cell_of_cpu unlocked_cell holds_none
-    (Scheduler.thread_of home_of 144) timer_of (fun c to Y => promised c (Scheduler.thread_of home_of 144 c) to Y)
+    (SchedulerClients.thread_of home_of 144) timer_of (fun c to Y => promised c (SchedulerClients.thread_of home_of 144 c) to Y)
     (can workers 144 home_of worker_of worker_stage worker_due worker_free) t (threads_at_start t) [].
   Proof using.
     intros Ht. unfold threads_at_start, between_calls. destruct (Nat.ltb t 16) eqn:Hlarge; [pose proof (proj1 (Nat.ltb_lt t 16) Hlarge) as Hlt|].
