@@ -66,6 +66,7 @@ pub const CERTIFIED: &[Certified] = &[
             "sched_loan.c",
         ],
     },
+    Certified { name: "device", layer: "device", lock: "TICKET", code: "layers/device/Code.v", sources: &[] },
 ];
 
 #[derive(Debug, thiserror::Error)]
