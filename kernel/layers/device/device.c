@@ -61,18 +61,6 @@ uint32_t device_port(uint32_t d, uint64_t offset, uint64_t width)
     return (uint32_t)port;
 }
 
-uint32_t device_check(void)
-{
-    for (uint32_t d = 0u; d < NUM_DEVICE; d = d + 1u) {
-        if (device[d].kind == GRANT_MMIO && (device[d].base % 4096ul != 0ul || device[d].size % 4096ul != 0ul)) {
-            return 1u;
-        }
-        if (device[d].kind == GRANT_MMIO && device[d].base / 4096ul + device[d].size / 4096ul > 0xfffffffful) {
-            return 2u;
-        }
-        if (device[d].kind == GRANT_PORT && device[d].base + device[d].size > 65536ul) {
-            return 3u;
-        }
-    }
-    return 0u;
-}
+#if DEBUG
+#include "device_check.c"
+#endif

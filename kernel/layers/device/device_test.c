@@ -50,6 +50,8 @@ static void edges(void)
     CHECK_EQUAL(device_check(), 0);
     device_define(4, GRANT_PORT, 65533, 4, 7);
     CHECK_EQUAL(device_check(), 3);
+    device_define(4, GRANT_PORT, 8, ~0ul, 7); /* the end wraps around */
+    CHECK_EQUAL(device_check(), 3);
 }
 
 static void program(uint32_t thread)

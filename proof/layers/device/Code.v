@@ -49,34 +49,10 @@ Definition device_port_code : fundef := Fun 3 1
   (Seq (Assign 3 (Bin W64 Add (Load "device" (Var 0) "base" (Const 0)) (Var 1)))
        (Return (Cast W32 (Var 3))))))).
 
-(* device_check: 0 d *)
-Definition device_check_code : fundef := Fun 0 1
-  (Seq (Assign 0 (Const 0))
-  (Seq (While (Cmp Lt (Var 0) (Const 64 (* NUM_DEVICE *)))
-         (Seq (If (CAnd (Cmp Eq (Load "device" (Var 0) "kind" (Const 0)) (Const 7 (* GRANT_MMIO *)))
-                    (COr (Cmp Ne (Bin W64 Rem (Load "device" (Var 0) "base" (Const 0)) (Const 4096)) (Const 0))
-                      (Cmp Ne (Bin W64 Rem (Load "device" (Var 0) "size" (Const 0)) (Const 4096)) (Const 0))))
-                (Return (Const 1)) Skip)
-         (Seq (If (CAnd (Cmp Eq (Load "device" (Var 0) "kind" (Const 0)) (Const 7 (* GRANT_MMIO *)))
-                    (Cmp Gt
-                      (Bin W64 Add (Bin W64 Div (Load "device" (Var 0) "base" (Const 0)) (Const 4096))
-                        (Bin W64 Div (Load "device" (Var 0) "size" (Const 0)) (Const 4096)))
-                      (Const 4294967295)))
-                (Return (Const 2)) Skip)
-         (Seq (If (CAnd (Cmp Eq (Load "device" (Var 0) "kind" (Const 0)) (Const 8 (* GRANT_PORT *)))
-                    (Cmp Gt
-                      (Bin W64 Add (Load "device" (Var 0) "base" (Const 0))
-                        (Load "device" (Var 0) "size" (Const 0)))
-                      (Const 65536)))
-                (Return (Const 3)) Skip)
-              (Assign 0 (Bin W32 Add (Var 0) (Const 1)))))))
-       (Return (Const 0)))).
-
 Definition device_module_list : list (string * fundef) :=
   [("device_init", device_init_code);
    ("device_define", device_define_code);
    ("device_owner", device_owner_code);
    ("device_frame", device_frame_code);
-   ("device_port", device_port_code);
-   ("device_check", device_check_code)].
+   ("device_port", device_port_code)].
 Definition device_module : module := module_of device_module_list.

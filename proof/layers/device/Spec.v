@@ -29,7 +29,7 @@ Definition PORTS : Z := 65536.
 (** ** What holds of every state *)
 
 (** A device that is defined has an owner; a window is of whole pages, whose frames have numbers below [NONE]; a range has only ports
-    that exist. [device_check] checks this, but neither owners nor what is not defined, and its sum of a range could wrap around. *)
+    that exist. [device_check] checks this in debug builds, but neither owners nor what is not defined. *)
 Definition device_ok (x : device) : Prop :=
   if bool_decide (kind x = GRANT_NONE) then x = no_device
   else
