@@ -240,7 +240,7 @@ Proof. vm_compute. reflexivity. Qed.
 Theorem scheduler_premises_met budget : never_wrong 144 (SchedulerRuns.workers_layer budget) SchedulerRuns.workers_agent SchedulerRuns.threads_at_start.
 Proof. exact (SchedulerRuns.workers_never_wrong budget). Qed.
 
-(** And so on shared memory, with either lock's code. [witness/SchedulerPlay.v] has a run of it. *)
+(** And so on shared memory, with either lock's code. [witness/SchedulerPlay.v] has a run of one CPU, without that code, which no thread calls. *)
 Theorem scheduler_shared_premises_met (algorithm : lock_algorithm) (budget fairness_bound : nat) g :
   SchedulerShared.workers_reach algorithm budget fairness_bound g -> SchedulerShared.workers_safe algorithm budget fairness_bound g.
 Proof. exact (SchedulerShared.workers_on_shared_memory algorithm budget fairness_bound g). Qed.

@@ -1,7 +1,7 @@
 (** The scheduler's C runs on the machine with one memory: a thread is woken, sleeps until its deadline, and is woken by the timer; another is
     started, ends, and is started again.
 
-    Code, client and start are those of [SchedulerRuns.v] and [SchedulerShared.v]; only CPU 0 moves. *)
+    Code, client and start are those of [SchedulerRuns.v]; only CPU 0 moves. The locks' code is not linked in: no thread calls it. *)
 From Ashlar Require Import machine.threads.SwitchHardware machine.SharedAtomics Scheduler witness.SchedulerStart witness.SchedulerRuns.
 Local Open Scope Z_scope.
 
