@@ -75,6 +75,18 @@ Section priority.
   Qed.
 End priority.
 
+(** A thread's priority changes, while it is in no ready queue: its cell changes, and nothing else. *)
+Lemma priority_rep cpu s d t p r : ready_rep cpu s d -> ready_threads s !! t = Some r -> 0 <= p < NUM_PRIORITY -> in_no_ready_queue cpu s t ->
+  ready_rep cpu (set_priority t p s) (<[thread_priority_cell t := p]> d).
+Proof.
+  intros (Hv & dq & dm & dt & -> & Hd & Hd' & Hq & Hm & Ht) Hr Hp Hno.
+  pose proof (set_priority_valid cpu s Hv t p r Hr Hp Hno) as Hv'. pose proof (set_priority_threads s t p r Hr dt Ht) as Ht'.
+  destruct (proj2 Ht _ _ Hr) as [Hpr _]. apply map_disjoint_union_r in Hd as [Hqm Hqt].
+  destruct (write_third dq dm dt (thread_priority_cell t) p) as (Edt & Hqt1 & Hmt1); [by eexists|done|done|].
+  rewrite Edt, union_swap by done. apply ready_join; [exact Hv'|done|by apply map_disjoint_union_r|exact Hq| |exact Ht'].
+  eapply ready_map_same; [|exact Hm]. intros u _. apply ready_some_same, set_priority_list.
+Qed.
+
 Section implements.
   Context (X : layout) (kernel_entry : Z -> Z) (M : module) (cpu : nat) (H : own_slot X cpu_ready cpu_ready_rep).
   Context (HT : forall f fd, thread_module f = Some fd -> M f = Some fd).
@@ -93,15 +105,9 @@ Section implements.
     in_no_ready_queue c s t ->
     body_triple "thread_set_priority" [t; p] d (fun w d' => w = 0 /\ ready_rep c (set_priority t p s) d').
   Proof using HT.
-    intros (Hv & dq & dm & dt & -> & Hd & Hd' & Hq & Hm & Ht) Hr Hp Hno.
-    pose proof (set_priority_valid c s Hv t p r Hr Hp Hno) as Hv'. pose proof (set_priority_threads s t p r Hr dt Ht) as Ht'.
-    destruct (proj2 Ht _ _ Hr) as [Hpr _]. apply map_disjoint_union_r in Hd as [Hqm Hqt].
-    destruct (write_third dq dm dt (thread_priority_cell t) p) as (Edt & Hqt1 & Hmt1); [by eexists|done|done|].
-    eapply body_triple_mono; [|apply (thread_set_priority_body kernel_entry M cpu HT); apply own_third; by eexists].
-    cbn beta. intros w d' [-> ->]. split; [done|]. unfold field_cell.
-    change ("thread"%string, t, "priority"%string, 0) with (thread_priority_cell t). rewrite Edt.
-    rewrite union_swap by done. apply ready_join; [exact Hv'|done|by apply map_disjoint_union_r|exact Hq| |exact Ht'].
-    eapply ready_map_same; [|exact Hm]. intros u _. apply ready_some_same, set_priority_list.
+    intros Hrep Hr Hp Hno. pose proof Hrep as (_ & dq & dm & dt & E & _ & _ & _ & _ & Ht). destruct (proj2 Ht _ _ Hr) as [Hpr _].
+    eapply body_triple_mono; [|apply (thread_set_priority_body kernel_entry M cpu HT); rewrite E; apply own_third; by eexists].
+    cbn beta. intros w d' [-> ->]. split; [done|]. exact (priority_rep c s d t p r Hrep Hr Hp Hno).
   Qed.
 
   Theorem thread_priority_performs : performs "thread_priority" (own_function H read_priority).

@@ -4,32 +4,6 @@ From Ashlar Require Export layers.sched.cpu.PromiseWake layers.sched.cpu.Promise
 Local Opaque gmap_lookup gmap_partial_alter.
 
 (** ** Cells *)
-(** A thread is marked: its state's cell changes, and nothing else. *)
-Lemma marked_rep cpu s d t x s' : ready_rep cpu s d -> sched_mark s t x = Some s' -> ready_rep cpu s' (<[thread_state_cell t := x]> d).
-Proof.
-  intros (Hv & dq & dm & dt & -> & Hd & Hd' & Hq & Hm & Ht) H. pose proof (sched_mark_valid cpu s Hv t x s' H) as Hv'.
-  destruct (mark_moves cpu s Hv t x s' H) as (Hmv & Eq & Hf & r & Hr & [_ Hs]).
-  destruct (proj2 Ht _ _ Hr) as [_ Hst]. apply map_disjoint_union_r in Hd as [Hqm Hqt].
-  pose proof (ready_threads_mark _ _ t x Ht ltac:(by eexists)) as Ht'.
-  destruct (write_third dq dm dt (thread_state_cell t) x) as (Edt & Hqt1 & Hmt1); [by eexists|done|done|].
-  rewrite Edt. assert (Es : ready_threads s' = ready_mark t x (ready_threads s)).
-  { unfold sched_mark in H. rewrite Hr in H. case_bool_decide; [|done]. by injection H as <-. }
-  rewrite union_swap by done. apply ready_join; [done|done|by apply map_disjoint_union_r|by rewrite Eq| |by rewrite Es].
-  eapply ready_map_same; [|exact Hm]. apply (moves_same cpu s t s' Hmv).
-  - intros p _. by apply in_queue_free; [apply Hv|].
-  - intros p _ Hin. by apply Hs in Hin.
-Qed.
-(** Its priority changes, while it is in no ready queue. *)
-Lemma priority_rep cpu s d t p r : ready_rep cpu s d -> ready_threads s !! t = Some r -> 0 <= p < NUM_PRIORITY -> in_no_ready_queue cpu s t ->
-  ready_rep cpu (set_priority t p s) (<[thread_priority_cell t := p]> d).
-Proof.
-  intros (Hv & dq & dm & dt & -> & Hd & Hd' & Hq & Hm & Ht) Hr Hp Hno.
-  pose proof (set_priority_valid cpu s Hv t p r Hr Hp Hno) as Hv'. pose proof (set_priority_threads s t p r Hr dt Ht) as Ht'.
-  destruct (proj2 Ht _ _ Hr) as [Hpr _]. apply map_disjoint_union_r in Hd as [Hqm Hqt].
-  destruct (write_third dq dm dt (thread_priority_cell t) p) as (Edt & Hqt1 & Hmt1); [by eexists|done|done|].
-  rewrite Edt, union_swap by done. apply ready_join; [exact Hv'|done|by apply map_disjoint_union_r|exact Hq| |exact Ht'].
-  eapply ready_map_same; [|exact Hm]. intros u _. apply ready_some_same, set_priority_list.
-Qed.
 (** A cell of the last of three parts changes. *)
 Lemma write_last (a b e : mem) x v : a ##ₘ b ∪ e -> b ##ₘ e -> is_Some (e !! x) ->
   <[x := v]> (a ∪ (b ∪ e)) = a ∪ (b ∪ <[x := v]> e) /\ a ##ₘ b ∪ <[x := v]> e /\ b ##ₘ <[x := v]> e.

@@ -16,6 +16,22 @@ Proof.
   - assert (u ∈ []) as Hin by (apply H; by left). by apply elem_of_nil in Hin.
 Qed.
 
+(** A thread is marked: its state's cell changes, and nothing else. *)
+Lemma marked_rep cpu s d t x s' : ready_rep cpu s d -> sched_mark s t x = Some s' -> ready_rep cpu s' (<[thread_state_cell t := x]> d).
+Proof.
+  intros (Hv & dq & dm & dt & -> & Hd & Hd' & Hq & Hm & Ht) H. pose proof (sched_mark_valid cpu s Hv t x s' H) as Hv'.
+  destruct (mark_moves cpu s Hv t x s' H) as (Hmv & Eq & Hf & r & Hr & [_ Hs]).
+  destruct (proj2 Ht _ _ Hr) as [_ Hst]. apply map_disjoint_union_r in Hd as [Hqm Hqt].
+  pose proof (ready_threads_mark _ _ t x Ht ltac:(by eexists)) as Ht'.
+  destruct (write_third dq dm dt (thread_state_cell t) x) as (Edt & Hqt1 & Hmt1); [by eexists|done|done|].
+  rewrite Edt. assert (Es : ready_threads s' = ready_mark t x (ready_threads s)).
+  { unfold sched_mark in H. rewrite Hr in H. case_bool_decide; [|done]. by injection H as <-. }
+  rewrite union_swap by done. apply ready_join; [done|done|by apply map_disjoint_union_r|by rewrite Eq| |by rewrite Es].
+  eapply ready_map_same; [|exact Hm]. apply (moves_same cpu s t s' Hmv).
+  - intros p _. by apply in_queue_free; [apply Hv|].
+  - intros p _ Hin. by apply Hs in Hin.
+Qed.
+
 Section proof.
   Context (kernel_entry : Z -> Z) (M : module) (this : nat).
   Context (HM : forall f fd, sched_module f = Some fd -> M f = Some fd).
@@ -27,20 +43,10 @@ Section proof.
   Lemma sched_mark_body cpu s d t x s' : ready_rep cpu s d -> sched_mark s t x = Some s' ->
     body_triple "thread_set_state" [t; x] d (fun w d' => w = 0 /\ ready_rep cpu s' d').
   Proof using HT.
-    intros (Hv & dq & dm & dt & -> & Hd & Hd' & Hq & Hm & Ht) H. pose proof (sched_mark_valid cpu s Hv t x s' H) as Hv'.
-    destruct (mark_moves cpu s Hv t x s' H) as (Hmv & Eq & Hf & r & Hr & [_ Hs]).
-    destruct (proj2 Ht _ _ Hr) as [_ Hst]. apply map_disjoint_union_r in Hd as [Hqm Hqt].
-    pose proof (ready_threads_mark _ _ t x Ht ltac:(by eexists)) as Ht'.
-    destruct (write_third dq dm dt (thread_state_cell t) x) as (Edt & Hqt1 & Hmt1); [by eexists|done|done|].
-    eapply body_triple_mono; [|apply (thread_set_state_body kernel_entry M this HT); apply own_third; by eexists].
-    cbn beta. intros w d' [-> ->]. split; [done|]. unfold field_cell.
-    change ("thread"%string, t, "state"%string, 0) with (thread_state_cell t). rewrite Edt.
-    assert (Es : ready_threads s' = ready_mark t x (ready_threads s)).
-    { unfold sched_mark in H. rewrite Hr in H. case_bool_decide; [|done]. by injection H as <-. }
-    rewrite union_swap by done. apply ready_join; [done|done|by apply map_disjoint_union_r|by rewrite Eq| |by rewrite Es].
-    eapply ready_map_same; [|exact Hm]. apply (moves_same cpu s t s' Hmv).
-    - intros p _. by apply in_queue_free; [apply Hv|].
-    - intros p _ Hin. by apply Hs in Hin.
+    intros Hrep H. pose proof Hrep as (Hv & dq & dm & dt & E & _ & _ & _ & _ & Ht).
+    destruct (mark_moves cpu s Hv t x s' H) as (_ & _ & _ & r & Hr & _). destruct (proj2 Ht _ _ Hr) as [_ Hst].
+    eapply body_triple_mono; [|apply (thread_set_state_body kernel_entry M this HT); rewrite E; apply own_third; by eexists].
+    cbn beta. intros w d' [-> ->]. split; [done|]. exact (marked_rep cpu s d t x s' Hrep H).
   Qed.
   Theorem sched_mark_triple cpu s d t x s' : ready_rep cpu s d -> sched_mark s t x = Some s' ->
     triple "thread_set_state" [t; x] d (fun w d' => w = 0 /\ ready_rep cpu s' d').
