@@ -28,6 +28,7 @@ Definition theorems := (
   @Scheduler.time_is_charged,
   @Scheduler.scheduler_calls_return,
   @Scheduler.no_lost_wake_up,
+  @Scheduler.locked_objects_valid,
   @Scheduler.scheduler_on_shared_memory,
   @Scheduler.scheduler_calls_return_on_shared_memory,
   @Scheduler.start_up_promises).

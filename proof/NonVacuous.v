@@ -5,7 +5,7 @@
     of the kernel with its locks' code in which every CPU is served again and again, on a scheduler as fair as the locks
     need. Then one system that satisfies all premises: up to 16 CPUs, 1,000 frames, and on each CPU a program that makes
     containers, allocates, shares and frees frames, and uses its ready queues forever. At last the same for [Scheduler]. *)
-From Ashlar Require Import Main witness.Memory witness.Client witness.Run calculus.linking.LinkInfinite layers.spinlock.RoundRobin.
+From Ashlar Require Import Main witness.Memory witness.System witness.Client witness.Run calculus.linking.LinkInfinite layers.spinlock.RoundRobin.
 From Ashlar Require Import layers.spinlock.Proof machine.KernelChain machine.SharedForever.
 From Ashlar Require witness.SchedulerRuns witness.SchedulerShared witness.StartUpCells.
 
@@ -133,22 +133,7 @@ Local Lemma union_disjoint (reserved : string -> bool) M M' : upper_module reser
   upper_module reserved (module_union M M').
 Proof. intros H H' f Hf. unfold module_union. by rewrite (H f Hf), (H' f Hf). Qed.
 
-(** The code of all layers and nothing else. 1,000 frames are free, and the root container may use them all. *)
-Definition entry (_ : Z) : Z := 0.
-Definition root_frames : Z := 1000.
-Definition frames_free : frame_memory := FrameMemory (Frames (list_to_set (seqZ 256 root_frames)) ∅) ∅.
-
-Local Lemma root_frames_word : 0 <= root_frames < 2 ^ 32.
-Proof. done. Qed.
-Local Lemma frames_free_valid : frame_memory_valid frames_free.
-Proof.
-  split; [split|].
-  - intros f Hf. cbn [table free frames_free] in Hf. rewrite elem_of_list_to_set, elem_of_seqZ in Hf.
-    split; [|apply lookup_empty].
-    apply frame_id_true. unfold NUM_FRAME, root_frames in *. lia.
-  - intros f m Hm. cbn [table owners frames_free] in Hm. by rewrite lookup_empty in Hm.
-  - intros f Hf. by apply not_elem_of_empty in Hf.
-Qed.
+(** The code of all layers and nothing else. *)
 Local Lemma code_disjoint algorithm : upper_module (reserved (lock_module algorithm)) kernel_code.
 Proof. repeat apply union_disjoint; apply module_disjoint; destruct algorithm; vm_compute; reflexivity. Qed.
 Local Lemma arch_disjoint f : f ∈ arch_used -> kernel_code f = None.
@@ -156,9 +141,9 @@ Proof. intros H. repeat (apply elem_of_cons in H as [->|H]; [reflexivity|]). by 
 
 Section workers.
   Context (ncpu : nat) (cpus : Z.of_nat ncpu <= NUM_CPU) (algorithm : lock_algorithm) (fairness_bound : nat).
-  Notation X := (kernel_layout entry root_frames frames_free shares_defined).
-  Notation specification := (kernel_top entry root_frames frames_free shares_defined).
-  Notation exported := (kernel_exported entry root_frames frames_free shares_defined).
+  Notation X := (kernel_layout no_entry root_frames frames_free shares_defined).
+  Notation specification := (kernel_top no_entry root_frames frames_free shares_defined).
+  Notation exported := (kernel_exported no_entry root_frames frames_free shares_defined).
   Notation init := (lock_memory root_frames frames_free shares_defined).
   Notation cpu_init := (cpu_memory ncpu).
   Notation bounded_fair := (bounded_fair fairness_bound (lock_contending algorithm ncpu kernel_budget fairness_bound)).
@@ -168,30 +153,30 @@ Section workers.
     kernel_code ACQUIRE = None /\ kernel_code RELEASE = None /\
     (forall f, f ∈ arch_used -> kernel_code f = None) /\
     0 <= root_frames < 2 ^ 32 /\ frame_memory_valid frames_free /\ share_valid shares_defined /\
-    (forall k o, kernel_object_of k = Some o -> kernel_rep entry o (kernel_initial root_frames frames_free shares_defined o) (init k)) /\
+    (forall k o, kernel_object_of k = Some o -> kernel_rep no_entry o (kernel_initial root_frames frames_free shares_defined o) (init k)) /\
     (forall k, kernel_object_of k = None -> init k = ∅) /\
     (forall c, (c < ncpu)%nat -> ready_rep (Z.of_nat c) (cpu_ready c) (cpu_init c)) /\
     (forall c c', c <> c' -> cpu_init c ##ₘ cpu_init c') /\
     (forall c k, cpu_init c ##ₘ init k) /\
     never_wrong ncpu (top_layer X) (system workers (top_engine X specification))
-      (Main.top workers workers_start entry root_frames frames_free shares_defined cpu_ready) /\
+      (Main.top workers workers_start no_entry root_frames frames_free shares_defined cpu_ready) /\
     upper_module (reserved (lock_module algorithm)) kernel_code /\
     (forall c l, bounded_fair c (erase (atomic_ownership init kernel_guarded bounded_fair) l) -> bounded_fair c l).
   Proof using cpus.
     split; [reflexivity|]. split; [reflexivity|]. split; [exact arch_disjoint|].
     split; [exact root_frames_word|]. split; [exact frames_free_valid|]. split; [exact shares_defined_valid|].
-    split; [exact (lock_memory_objects entry root_frames root_frames_word frames_free frames_free_valid shares_defined shares_defined_valid)|].
+    split; [exact (lock_memory_objects no_entry root_frames root_frames_word frames_free frames_free_valid shares_defined shares_defined_valid)|].
     split; [exact (lock_memory_other root_frames frames_free shares_defined)|].
     split; [exact (cpu_memory_objects ncpu cpus)|]. split; [exact (cpu_memory_disjoint ncpu cpus)|].
-    split; [exact (cpu_lock_disjoint entry root_frames root_frames_word frames_free frames_free_valid shares_defined shares_defined_valid ncpu cpus)|].
-    split; [exact (workers_never_wrong entry root_frames root_frames_word frames_free frames_free_valid eq_refl ncpu cpus)|].
+    split; [exact (cpu_lock_disjoint no_entry root_frames root_frames_word frames_free frames_free_valid shares_defined shares_defined_valid ncpu cpus)|].
+    split; [exact (workers_never_wrong no_entry root_frames root_frames_word frames_free frames_free_valid eq_refl ncpu cpus)|].
     split; [exact (code_disjoint algorithm)|]. intros c l. apply lock_bounded_fair_erase.
   Qed.
 
   Notation atomics := (atomics_layer fairness_bound init kernel_guarded (lock_contending algorithm ncpu kernel_budget fairness_bound)).
   Notation linked_code := (module_union kernel_code (lock_module algorithm)).
-  Notation linked_agent := (system workers (c_engine (arch_builtins entry) linked_code exported)).
-  Notation linked := (Main.linked workers workers_start entry kernel_code root_frames frames_free shares_defined cpu_init algorithm).
+  Notation linked_agent := (system workers (c_engine (arch_builtins no_entry) linked_code exported)).
+  Notation linked := (Main.linked workers workers_start no_entry kernel_code root_frames frames_free shares_defined cpu_init algorithm).
   Context (cpu_there : (0 < ncpu)%nat) (fairness_bound_enough : (ncpu <= fairness_bound)%nat).
 
   (** The workers never go wrong, and run forever: on each CPU calls return and values are shown, again and again. *)
@@ -205,14 +190,14 @@ Section workers.
     split; [eapply kernel_on_atomics_refines_specification; eassumption|].
     eapply kernel_execution_exists; try eassumption. intros; apply workers_speak.
   Qed.
-  Notation shared := (shared_kernel entry linked_code exported workers).
+  Notation shared := (shared_kernel no_entry linked_code exported workers).
   Notation memory := (KernelChain.memory ncpu init cpu_init (Z.to_nat NUM_LOCK)).
-  Notation programs := (programs entry linked_code exported workers workers_start cpu_init).
+  Notation programs := (programs no_entry linked_code exported workers workers_start cpu_init).
 
   (** The same on shared memory, without data races. *)
   Theorem workers_run_forever_on_shared_memory :
     (forall g, multicore_reach ncpu atomic_hardware shared bounded_fair memory programs g ->
-       ~ data_race entry linked_code exported workers ncpu g) /\
+       ~ data_race no_entry linked_code exported workers ncpu g) /\
     exists ex schedule, ex 0%nat = multicore_start atomic_hardware memory programs /\
       (forall i, multicore_step ncpu atomic_hardware shared bounded_fair (schedule i) (ex i) (ex (S i))) /\
       forall c, (c < ncpu)%nat -> fair schedule c.
@@ -234,16 +219,16 @@ Proof. vm_compute. reflexivity. Qed.
 (** * The scheduler's theorems
 
     What [Scheduler] assumes can be met at once too. On each of 16 CPUs its idle thread and eight others serve the timer's interrupt and the
-    periods and deadlines that it returns, let the scheduler decide, show their numbers, yield, sleep until a deadline, end, and start others; below them
+    periods and deadlines that it returns, let the scheduler decide, show their numbers, yield, sleep until a deadline, charge frames to the root container, end, and start others; below them
     are the locks, and a clock that runs on each time that it is read. The idle threads begin, on CPUs as start-up should leave them but that one other
     thread of each is blocked, which they wake. *)
-Theorem scheduler_premises_met budget : never_wrong 144 (SchedulerRuns.workers_layer budget) SchedulerRuns.workers_agent SchedulerRuns.threads_at_start.
-Proof. exact (SchedulerRuns.workers_never_wrong budget). Qed.
+Theorem scheduler_premises_met : never_wrong 144 SchedulerRuns.workers_layer SchedulerRuns.workers_agent SchedulerRuns.threads_at_start.
+Proof. exact SchedulerRuns.workers_never_wrong. Qed.
 
-(** And so on shared memory, with either lock's code. [witness/SchedulerPlay.v] has a run of one CPU, without that code, which no thread calls. *)
-Theorem scheduler_shared_premises_met (algorithm : lock_algorithm) (budget fairness_bound : nat) g :
-  SchedulerShared.workers_reach algorithm budget fairness_bound g -> SchedulerShared.workers_safe algorithm budget fairness_bound g.
-Proof. exact (SchedulerShared.workers_on_shared_memory algorithm budget fairness_bound g). Qed.
+(** And so on shared memory, with either lock's code. [witness/SchedulerPlay.v] has a run of one CPU. *)
+Theorem scheduler_shared_premises_met (algorithm : lock_algorithm) (fairness_bound : nat) g :
+  SchedulerShared.workers_reach algorithm fairness_bound g -> SchedulerShared.workers_safe algorithm fairness_bound g.
+Proof. exact (SchedulerShared.workers_on_shared_memory algorithm fairness_bound g). Qed.
 
 (** So can what [Scheduler.start_up_promises] assumes of memory: the cells of queues, threads and the scheduler, all of which contain 7. *)
 Theorem start_up_premises_met : exists dq dt ds dm : mem, StartUpCode.start_cells dq dt ds dm /\ dq ##ₘ dt ∪ (ds ∪ dm) /\ dt ##ₘ ds ∪ dm /\ ds ##ₘ dm.

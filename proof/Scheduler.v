@@ -4,10 +4,10 @@
     They are about the C of the layers [sched], [thread] and [queue], as generated from the files that the kernel is built from. Threads serve
     the timer's interrupt and what it returns, the beginnings of periods and the deadlines of threads, which are woken then; they yield, let the
     scheduler decide who runs, hand over to a thread that is kept to run next, block, sleep until a deadline, end, and start others that are not in
-    use, in any order that their client likes. What is not in them: threads that are woken before their deadline, or from other CPUs, or whose
-    time is lent; and clients that call what [Main] is about: locks are there, but no thread takes one. *)
+    use, in any order that their client likes; and they call functions that [Main] is about, which take locks. What is not in them: threads that are
+    woken before their deadline, or from other CPUs, or whose time is lent. *)
 From Ashlar Require Export layers.UnlockedCells layers.spinlock.LocksInThreads layers.spinlock.Proof.
-From Ashlar Require Export layers.sched.threads.SchedulerClients layers.sched.cpu.StartUpCode.
+From Ashlar Require Export layers.sched.threads.SchedulerClients layers.sched.threads.KernelCalls layers.sched.cpu.StartUpCode.
 From Ashlar Require Import layers.pagemap.Code.
 Local Opaque gmap_lookup gmap_partial_alter.
 Local Open Scope Z_scope.
@@ -15,45 +15,62 @@ Local Open Scope Z_scope.
 Section scheduler.
   (** Any client; the code of the layers; what is below them, given by the caller. *)
   Context (kernel_entry : Z -> Z) (C : client) (exported : string -> bool) (M : module) (code : has_scheduler exported M).
+  Context (kernel : has_kernel kernel_entry exported M).
   Notation A := (system C (c_engine (arch_builtins kernel_entry) M exported)).
   Notation S := (shared_kernel kernel_entry M exported C).
-  (** CPUs and their threads; which cells go with a CPU when it is handed over; a layer below, that lets a CPU without locks read the clock and
-      show values. *)
-  Context (L : layer cprim mem) (ncpu nthread : nat) (cpus : Z.of_nat ncpu <= NUM_CPU) (threads : Z.of_nat nthread <= NUM_THREAD).
+  (** What locks guard at the start, as in [Main]. *)
+  Context (root_quota : Z) (frames_start : frame_memory) (shares_start : share_state) (init : Z -> mem).
+  Context (objects : objects_start kernel_entry root_quota frames_start shares_start init).
+  (** A layer below with locks, that lets a CPU without locks read the clock and show values. *)
+  Context (passes : cprim -> Prop) (L : layer cprim mem) (lock_event_of : lop L -> option (lock_event mem)).
+  Context (below : has_locks NUM_LOCK kernel_budget init kernel_guarded passes L lock_event_of).
+  Notation calm := (calm lock_event_of init).
+  (** CPUs and their threads; which cells go with a CPU when it is handed over: none that a lock guards. *)
+  Context (ncpu nthread : nat) (cpus : Z.of_nat ncpu <= NUM_CPU) (threads : Z.of_nat nthread <= NUM_THREAD).
   Context (home first : nat -> nat) (home_cpu : forall t, (t < nthread)%nat -> (home t < ncpu)%nat) (begin : nat -> ast A).
-  Context (cell_of_cpu : nat -> cell -> bool) (parked : cell -> bool) (calm : nat -> log L -> bool) (own_calm : own_replay L calm).
-  Context (passes : cprim -> Prop) (pass_ordinary : forall p, passes p -> switch_means p = Ordinary).
-  Context (pass : forall c p m l, passes p -> calm c l = true -> exists v o, lstep L c p m l = Ok v m o /\ calm c (Event c o :: l) = true).
-  Context (out_calm : forall c v m l, calm c l = true -> exists o, lstep L c (OUT, [v]) m l = Ok 0 m o /\ calm c (Event c o :: l) = true).
+  Context (cell_of_cpu : nat -> cell -> bool) (cells_unlocked : forall c x, cell_of_cpu c x = true -> unlocked_cell x = true).
 
   Notation thread_of := (thread_of home nthread).
   Context (timer : nat -> mem -> Prop) (user : Z -> Prop) (arch : arch_does passes kernel_entry M thread_of timer user).
 
+  Notation uses := (uses kernel_entry root_quota frames_start shares_start).
   Context (of_thread : nat -> cstate C -> Prop) (at_stage : cstate C -> stage) (due free : cstate C -> option Z).
-  Context (client_calls : keeps_calls C home nthread user of_thread at_stage due free).
+  Context (client_calls : keeps_calls C home nthread user of_thread at_stage due free uses).
   (** A thread that has been started goes on from [begin]. *)
   Context (begins : forall t, (t < nthread)%nat -> exists u m, begin t = @Idle _ _ C (c_engine (arch_builtins kernel_entry) M exported) u m /\
     of_thread t u /\ at_stage u = Goes /\ due u = None /\ free u = None).
   Notation promises := (promises nthread home).
   Notation can := (can C nthread home of_thread at_stage due free).
-  Notation each_may := (client_may kernel_entry C exported M code ncpu nthread cpus threads home home_cpu passes timer user arch of_thread at_stage due free client_calls).
-  Notation begun_can := (begin_can kernel_entry C exported M nthread home begin of_thread at_stage due free begins).
+  Notation sound := (locks_sound kernel_entry root_quota frames_start shares_start init L lock_event_of).
+  Local Notation each_may := (client_may kernel_entry C exported M code ncpu nthread cpus threads home home_cpu passes timer user arch of_thread at_stage due free uses client_calls).
+  Local Notation begun_can := (begin_can kernel_entry C exported M nthread home begin of_thread at_stage due free begins).
+  Notation O := (kernel_layout kernel_entry root_quota frames_start shares_start).
+  Local Notation may_pass := (pass_calm O NUM_LOCK kernel_budget init kernel_guarded passes L lock_event_of below).
+  Local Notation may_show := (out_calm O NUM_LOCK kernel_budget init kernel_guarded passes L lock_event_of below).
 
-  Notation X := (cell_baton cell_of_cpu parked).
+  Notation X := (cell_baton cell_of_cpu unlocked_cell).
   Notation T := (agent_threads S home switch_means begin).
   Notation TA := (thread_agent T).
   Notation TL := (thread_layer L X nthread home first calm).
+  Notation base l := (base L (cpu_view L home l)).
+  Notation between := (between_calls kernel_entry C exported M L nthread home first begin cell_of_cpu unlocked_cell calm sound thread_of timer promises can).
   (** The start: each thread of its CPU waits for its first turn, but one, which finds its CPU steady. *)
-  Context (P : nat -> tstate T).
-  Context (start : forall t, (t < nthread)%nat -> between_calls kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm thread_of timer promises can t (P t) []).
+  Context (P : nat -> tstate T) (start : forall t, (t < nthread)%nat -> between t (P t) []).
+  Notation kept := (guaranteed L nthread home first cell_of_cpu unlocked_cell calm (whole_promise cell_of_cpu (cpu_promise thread_of timer promises)) sound).
+  Local Notation calls_run := (fun t Q u w f args l (_ : (t < nthread)%nat) => use_runs kernel_entry C exported M kernel root_quota frames_start shares_start init objects
+    passes L lock_event_of below nthread home first begin cell_of_cpu (whole_promise cell_of_cpu (cpu_promise thread_of timer promises)) t Q u w f args l).
+  (** A theorem of [ClientThreads], about these threads. *)
+  Local Notation here theorem := (theorem kernel_entry C exported M (stack_below _ _ code) L nthread home first begin cell_of_cpu unlocked_cell calm
+    (calm_own lock_event_of init) passes (others_ordinary _ _ _ _ _ _ _ below) sound may_pass may_show thread_of timer promises (promises_thread nthread home) can
+    uses cells_unlocked calls_run each_may begun_can).
+  Local Notation sound_start := (locks_sound_start kernel_entry root_quota frames_start shares_start init objects L lock_event_of).
 
   (** * 1. The C never goes wrong
 
       Whatever the threads of all CPUs do, no function has undefined behaviour, and no state comes up that one of them does not expect. *)
   Theorem scheduler_never_wrong : never_wrong nthread TL TA P.
   Proof using All.
-    apply (client_never_wrong kernel_entry C exported M (stack_below _ _ code) L nthread home first begin cell_of_cpu parked calm own_calm passes pass_ordinary pass out_calm
-      thread_of timer promises (promises_thread nthread home) can each_may begun_can P start).
+    exact (here client_never_wrong P start sound_start).
   Qed.
 
   (** * 2. The highest priority runs
@@ -66,8 +83,7 @@ Section scheduler.
   Theorem highest_priority_runs l c d : traces nthread TL TA P l -> transit L home c l = Some d -> exists Y,
     State.holds c (thread_of c) (timer c) Y d /\ promised c (thread_of c) (Z.of_nat (current_thread L first c (cpu_view L home l))) Y.
   Proof using All.
-    intros Hl Hd. destruct (state_at_switch kernel_entry C exported M (stack_below _ _ code) L nthread home first begin cell_of_cpu parked calm own_calm passes pass_ordinary pass out_calm
-      thread_of timer promises (promises_thread nthread home) can each_may begun_can P start l c d Hl Hd) as [H _]. exact H.
+    intros Hl Hd. exact (proj1 (here state_at_switch P start sound_start l c d Hl Hd)).
   Qed.
 
   (** * 3. Time is charged to whom the thread spends
@@ -87,20 +103,15 @@ Section scheduler.
       Each call returns if its thread is handed the CPU again: whatever the others do, a thread runs on to where it is between two calls. *)
   Theorem scheduler_calls_return g t : reach nthread TL TA P g -> (t < nthread)%nat ->
     exists l e, glog g = e ++ l /\ others TL t e /\
-      run TL TA (hands_valid L nthread home first cell_of_cpu parked calm (whole_promise cell_of_cpu (cpu_promise thread_of timer promises))) t
-        (between_calls kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm thread_of timer promises can t) (gagent g t) l.
+      run TL TA kept t (between t) (gagent g t) l.
   Proof using All.
-    intros Hr Ht. apply (calls_return kernel_entry C exported M (stack_below _ _ code) L nthread home first begin cell_of_cpu parked calm own_calm passes pass_ordinary pass out_calm
-      thread_of timer promises (promises_thread nthread home) can each_may begun_can P start g t Hr Ht).
+    intros Hr Ht. exact (proj2 (here calls_return P start sound_start g t Hr Ht)).
   Qed.
 
-  Notation hands := (hands_valid L nthread home first cell_of_cpu parked calm (whole_promise cell_of_cpu (cpu_promise thread_of timer promises))).
-  Notation between := (between_calls kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm thread_of timer promises can).
-  Local Lemma between_kept t : (t < nthread)%nat -> run TL TA hands t (between t) (P t) [] /\
-    forall x l, run TL TA hands t (between t) x l -> safe_step TL TA hands t (run TL TA hands t (between t)) x l.
+  Local Lemma between_kept t : (t < nthread)%nat -> run TL TA kept t (between t) (P t) [] /\
+    forall x l, run TL TA kept t (between t) x l -> safe_step TL TA kept t (run TL TA kept t (between t)) x l.
   Proof using All.
-    intros Ht. split; [by apply run_done, start|]. intros x l. by apply (running_step kernel_entry C exported M (stack_below _ _ code) L nthread home first begin cell_of_cpu
-      parked calm own_calm passes pass_ordinary pass out_calm thread_of timer promises (promises_thread nthread home) can each_may begun_can t x l).
+    intros Ht. split; [by apply run_done, start|]. intros x l. by apply (here running_step t x l).
   Qed.
 
   (** * 5. No lost wake-up
@@ -116,6 +127,21 @@ Section scheduler.
     destruct code as [HM HQ HT _ _ HR _ _ HC _ _ _]. destruct arch as [timer_arms clock _ _ _ _ _ _].
     intros Hc HY Ht Hnone. apply serves_does. revert HY Ht Hnone. apply (sched_ready_steady c ltac:(lia) (thread_of c) (thread_bound nthread threads home c) passes kernel_entry M (timer c) HM HQ HT HR HC (timer_arms c) (clock c)).
   Qed.
+
+  (** * 6. What locks guard, while threads are scheduled
+
+      Whatever the threads of all CPUs do, the cells that a lock guards represent a valid object whenever the lock is free: no container uses
+      more frames than its quota, no frame is both free and owned, page maps and shares are what [Main] says of them. *)
+  Theorem locked_objects_valid l : traces nthread TL TA P l ->
+    (forall k o, kernel_object_of k = Some o -> exists s, kernel_rep kernel_entry o s (published init k (lock_part lock_event_of (base l))) /\ kernel_valid o s) /\
+    exists s, container_rep s (published init LOCK_CONTAINER (lock_part lock_event_of (base l))) /\ forall c x, s !! c = Some x -> 0 <= usage x <= quota x.
+  Proof using All.
+    intros Hl. pose proof (here sound_always P start sound_start l Hl) as Hs.
+    assert (forall k o, kernel_object_of k = Some o -> exists s, kernel_rep kernel_entry o s (published init k (lock_part lock_event_of (base l))) /\ kernel_valid o s) as Hall.
+    { intros k o Ho. by apply (locks_valid kernel_entry root_quota frames_start shares_start init objects L lock_event_of (base l) k o Hs). }
+    split; [exact Hall|]. destruct (Hall LOCK_CONTAINER Containers eq_refl) as (st & Hr & Hv). apply containers_rep in Hr as (s & -> & Hr).
+    exists s. split; [exact Hr|]. intros c x Hx. by eapply usage_within_quota.
+  Qed.
 End scheduler.
 
 Local Lemma locks_free algorithm : lock_module algorithm switch_stack = None /\ lock_module algorithm new_stack = None.
@@ -123,14 +149,15 @@ Proof. by destruct algorithm. Qed.
 
 Section shared_memory.
   (** Either lock's code; what each lock guards at the start; all that [Section scheduler] names. *)
-  Context (algorithm : lock_algorithm) (kernel_entry : Z -> Z) (ncpu budget fairness_bound : nat) (cpus : Z.of_nat ncpu <= NUM_CPU).
-  Context (init : Z -> mem) (init_apart : forall k k', k <> k' -> init k ##ₘ init k').
-  Context (C : client) (exported : string -> bool) (M : module) (code : has_scheduler exported M).
+  Context (algorithm : lock_algorithm) (kernel_entry : Z -> Z) (ncpu fairness_bound : nat) (cpus : Z.of_nat ncpu <= NUM_CPU).
+  Context (C : client) (exported : string -> bool) (M : module) (code : has_scheduler exported M) (kernel : has_kernel kernel_entry exported M).
+  Context (root_quota : Z) (frames_start : frame_memory) (shares_start : share_state) (init : Z -> mem).
+  Context (objects : objects_start kernel_entry root_quota frames_start shares_start init).
   Notation Mlock := (lock_module algorithm).
   Context (locks_apart : upper_module (spinlock.Spec.reserved Mlock) M).
-  Notation contending := (lock_contending algorithm ncpu budget fairness_bound).
+  Notation contending := (lock_contending algorithm ncpu kernel_budget fairness_bound).
   Notation atomics := (atomics_layer fairness_bound init kernel_guarded contending).
-  Notation locks := (locks budget NUM_LOCK init kernel_guarded).
+  Notation locks := (locks kernel_budget NUM_LOCK init kernel_guarded).
   Notation O := (atomic_ownership init kernel_guarded (bounded_fair fairness_bound contending)).
   Notation B := (arch_builtins kernel_entry).
   Notation A := (system C (c_engine B M exported)).
@@ -138,12 +165,13 @@ Section shared_memory.
   Notation S := (shared_kernel kernel_entry M exported C).
   Context (nthread : nat) (threads : Z.of_nat nthread <= NUM_THREAD) (home first : nat -> nat) (begin : nat -> ast A).
   Notation thread_of := (thread_of home nthread).
-  Context (cell_of_cpu : nat -> cell -> bool) (timer : nat -> mem -> Prop) (user : Z -> Prop).
+  Context (cell_of_cpu : nat -> cell -> bool) (cells_unlocked : forall c x, cell_of_cpu c x = true -> unlocked_cell x = true).
+  Context (timer : nat -> mem -> Prop) (user : Z -> Prop).
   (** The clock is read without an event: what it shows next is a function of what it showed last. *)
   Notation nothing := (fun _ : cprim => False).
   Context (arch : arch_does nothing kernel_entry M thread_of timer user).
   Context (of_thread : nat -> cstate C -> Prop) (at_stage : cstate C -> stage) (due free : cstate C -> option Z).
-  Context (client_calls : keeps_calls C home nthread user of_thread at_stage due free).
+  Context (client_calls : keeps_calls C home nthread user of_thread at_stage due free (uses kernel_entry root_quota frames_start shares_start)).
   Context (begins : forall t, (t < nthread)%nat -> exists u m, begin t = @Idle _ _ C (c_engine B M exported) u m /\ of_thread t u /\ at_stage u = Goes /\ due u = None /\ free u = None).
   Notation lower := (lower B Mlock C exported M).
   Notation T0 := (agent_threads S0 home switch_means (fun t => lower (begin t))).
@@ -152,8 +180,11 @@ Section shared_memory.
   (** The start: each thread of its CPU waits for its first turn, but one; cells are dealt out to threads and locks, and those that suspended
       threads have are no lock's. *)
   Context (P : nat -> tstate T) (START : starts T ncpu nthread home first P).
-  Context (start : forall t, (t < nthread)%nat -> between_calls kernel_entry C exported M locks nthread home first begin cell_of_cpu unlocked_cell holds_none
-    thread_of timer promises (can C nthread home of_thread at_stage due free) t (P t) []).
+  Notation calm := (calm (L := locks) Some init).
+  Notation sound := (locks_sound kernel_entry root_quota frames_start shares_start init locks Some).
+  Notation between := (between_calls kernel_entry C exported M locks nthread home first begin cell_of_cpu unlocked_cell calm sound thread_of timer promises
+    (can C nthread home of_thread at_stage due free)).
+  Context (start : forall t, (t < nthread)%nat -> between t (P t) []).
   Notation P0 := (fun t => lower_thread B Mlock home C exported M S0 S switch_means begin (P t)).
   Context (start_parked : forall t, (t < nthread)%nat -> tphase T (P t) = Suspended -> all_parked (fun x => unlocked_cell x = true) (tmem T (P t))).
   Context (threads_apart : forall t t', (t < nthread)%nat -> (t' < nthread)%nat -> t <> t' -> tmem T (P t) ##ₘ tmem T (P t')).
@@ -170,62 +201,61 @@ Section shared_memory.
 
   Local Lemma home_cpu t : (t < nthread)%nat -> (home t < ncpu)%nat.
   Proof using START. apply (start_home _ _ _ _ _ _ START). Qed.
-  Local Lemma no_switch (p : cprim) : nothing p -> switch_means p = Ordinary.
-  Proof using. done. Qed.
-  Local Lemma no_pass c (p : cprim) m (l : log locks) : nothing p -> holds_none c l = true ->
-    exists v o, lstep locks c p m l = Ok v m o /\ holds_none c (Event c o :: l) = true.
-  Proof using. done. Qed.
-  Local Notation own_calm := (holds_none_own NUM_LOCK budget init kernel_guarded).
-  Local Notation out_calm := (holds_none_out NUM_LOCK budget init kernel_guarded).
-  Local Lemma never_wrong_here : never_wrong nthread (thread_layer locks (cell_baton cell_of_cpu unlocked_cell) nthread home first holds_none) (thread_agent T) P.
-  Proof using cpus code threads arch client_calls begins START start.
-    exact (scheduler_never_wrong kernel_entry C exported M code locks ncpu nthread cpus threads home first home_cpu begin cell_of_cpu unlocked_cell holds_none own_calm
-      nothing no_switch no_pass out_calm timer user arch of_thread at_stage due free client_calls begins P start).
+  Local Notation below := (locks_have_locks NUM_LOCK kernel_budget init kernel_guarded).
+  (** A theorem of [Section scheduler], about these threads. *)
+  Local Notation here theorem := (theorem kernel_entry C exported M code kernel root_quota frames_start shares_start init objects nothing locks Some below
+    ncpu nthread cpus threads home first home_cpu begin cell_of_cpu cells_unlocked timer user arch of_thread at_stage due free client_calls begins P start).
+  Local Notation init_apart := (start_apart kernel_entry root_quota frames_start shares_start init objects).
+  Local Lemma never_wrong_here : never_wrong nthread (thread_layer locks (cell_baton cell_of_cpu unlocked_cell) nthread home first calm) (thread_agent T) P.
+  Proof using cpus code kernel objects cells_unlocked threads arch client_calls begins START start.
+    exact (here scheduler_never_wrong).
   Qed.
 
-  (** * 6. All this on one shared memory
+  (** * 7. All this on one shared memory
 
       CPUs that interleave over one memory, each with a continuation for every thread of its own, with the locks' code linked in: none does
       anything undefined, no two are about to touch the same cell, and in the log of threads that explains what they have done, each CPU that
-      is being handed over is in a state that [promised] allows for the thread that comes. *)
+      is being handed over is in a state that [promised] allows for the thread that comes, and the cells that a lock guards represent a valid
+      object whenever it is released. *)
   Theorem scheduler_on_shared_memory g : multicore_reach ncpu HW0 ST cpu_fairness memory PF g ->
     (forall c, (c < ncpu)%nat -> ~ multicore_wrong HW0 ST cpu_fairness c g) /\ ~ conflict ncpu HW0 ST g /\
-    exists l, mlog g = erase SO (cpu_view atomics home l) /\ forall c d, transit atomics home c l = Some d ->
-      exists Y, State.holds c (thread_of c) (timer c) Y d /\ promised c (thread_of c) (Z.of_nat (current_thread atomics first c (cpu_view atomics home l))) Y.
-  Proof using cpus init_apart code locks_apart threads arch client_calls begins START start start_parked threads_apart threads_init M0 CPUS LOCKS FAIR.
+    exists l, mlog g = erase SO (cpu_view atomics home l) /\
+      (forall c d, transit atomics home c l = Some d ->
+         exists Y, State.holds c (thread_of c) (timer c) Y d /\ promised c (thread_of c) (Z.of_nat (current_thread atomics first c (cpu_view atomics home l))) Y) /\
+      forall k o, kernel_object_of k = Some o -> exists s, kernel_valid o s /\ kernel_rep kernel_entry o s
+        (published init k (lock_part (L := locks) Some (base locks (cpu_view locks home (thread_abs nthread atomics locks lock_view (cell_baton cell_of_cpu unlocked_cell) home first calm l))))).
+  Proof using cpus code kernel objects locks_apart cells_unlocked threads arch client_calls begins START start start_parked threads_apart threads_init M0 CPUS LOCKS FAIR.
     intros Hr.
-    destruct (locks_in_threads kernel_entry ncpu budget fairness_bound NUM_LOCK init kernel_guarded Mlock contending
-      (locks_implemented algorithm kernel_entry ncpu budget fairness_bound init kernel_guarded cpus) (proj1 (locks_free algorithm)) (proj2 (locks_free algorithm))
+    destruct (locks_in_threads kernel_entry ncpu kernel_budget fairness_bound NUM_LOCK init kernel_guarded Mlock contending
+      (locks_implemented algorithm kernel_entry ncpu kernel_budget fairness_bound init kernel_guarded cpus) (proj1 (locks_free algorithm)) (proj2 (locks_free algorithm))
       (fun k m => map_filter_subseteq _ m) C exported M locks_apart nthread home first begin cell_of_cpu unlocked_cell
-      (fun k m r Hd Hp => kernel_guarded_unlocked m r Hd Hp k) holds_none P START start_parked threads_apart threads_init init_apart m0 M0
+      (fun k m r Hd Hp => kernel_guarded_unlocked m r Hd Hp k) calm P START start_parked threads_apart threads_init init_apart m0 M0
       memory CPUS LOCKS fairness FAIR never_wrong_here g Hr) as (H1 & H2 & l & Hl & Ht).
-    split; [exact H1|]. split; [exact H2|]. exists l. split; [exact Hl|]. intros c d Hd.
-    destruct (thread_abs_same nthread atomics locks lock_view (cell_baton cell_of_cpu unlocked_cell) home first holds_none l) as (_ & E2 & E3 & _).
+    split; [exact H1|]. split; [exact H2|]. exists l. split; [exact Hl|]. split.
+    2: { intros k o Ho. destruct (proj1 (here locked_objects_valid _ Ht) k o Ho) as (s & Hs & Hv). exists s. by split. }
+    intros c d Hd.
+    destruct (thread_abs_same nthread atomics locks lock_view (cell_baton cell_of_cpu unlocked_cell) home first calm l) as (_ & E2 & E3 & _).
     rewrite <- E2. rewrite <- E3 in Hd.
-    exact (highest_priority_runs kernel_entry C exported M code locks ncpu nthread cpus threads home first home_cpu begin cell_of_cpu unlocked_cell holds_none own_calm
-      nothing no_switch no_pass out_calm timer user arch of_thread at_stage due free client_calls begins P start _ c d Ht Hd).
+    exact (here highest_priority_runs _ c d Ht Hd).
   Qed.
-  Notation between := (between_calls kernel_entry C exported M locks nthread home first begin cell_of_cpu unlocked_cell holds_none thread_of timer promises
-    (can C nthread home of_thread at_stage due free)).
-  (** * 7. Calls return on shared memory
+  (** * 8. Calls return on shared memory
 
       In every execution there in which its CPU moves, and turns to it, again and again, a thread is between two calls again and again. *)
   Theorem scheduler_calls_return_on_shared_memory (ex : nat -> multicore HW0 (A := flat_agent T0)) (schedule : nat -> nat) t :
     ex 0%nat = multicore_start HW0 memory PF -> (forall i, multicore_step ncpu HW0 ST cpu_fairness (schedule i) (ex i) (ex (Datatypes.S i))) ->
     (t < nthread)%nat -> fair schedule (home t) -> (forall i, exists j, (i <= j)%nat /\ fcur T0 (magent (ex j) (home t)) = t) ->
     forall i, exists j x l, (i <= j)%nat /\ between t x l /\ fcode T0 (magent (ex j) (home t)) t = (tphase T x, lower (tcode T x)).
-  Proof using cpus init_apart code locks_apart threads arch client_calls begins START start start_parked threads_apart threads_init M0 CPUS LOCKS FAIR.
-    set (hands := hands_valid locks nthread home first cell_of_cpu unlocked_cell holds_none (whole_promise cell_of_cpu (cpu_promise thread_of timer promises))).
-    set (TL := thread_layer locks (cell_baton cell_of_cpu unlocked_cell) nthread home first holds_none). set (TA := thread_agent T).
-    pose proof (between_kept kernel_entry C exported M code locks ncpu nthread cpus threads home first home_cpu begin cell_of_cpu unlocked_cell holds_none own_calm
-      nothing no_switch no_pass out_calm timer user arch of_thread at_stage due free client_calls begins P start) as Hkept.
-    apply (locks_in_threads_return kernel_entry ncpu budget fairness_bound NUM_LOCK init kernel_guarded Mlock contending
-      (locks_implemented algorithm kernel_entry ncpu budget fairness_bound init kernel_guarded cpus) (proj1 (locks_free algorithm)) (proj2 (locks_free algorithm))
+  Proof using cpus code kernel objects locks_apart cells_unlocked threads arch client_calls begins START start start_parked threads_apart threads_init M0 CPUS LOCKS FAIR.
+    set (kept := guaranteed locks nthread home first cell_of_cpu unlocked_cell calm (whole_promise cell_of_cpu (cpu_promise thread_of timer promises)) sound).
+    set (TL := thread_layer locks (cell_baton cell_of_cpu unlocked_cell) nthread home first calm). set (TA := thread_agent T).
+    pose proof (here between_kept) as Hkept.
+    apply (locks_in_threads_return kernel_entry ncpu kernel_budget fairness_bound NUM_LOCK init kernel_guarded Mlock contending
+      (locks_implemented algorithm kernel_entry ncpu kernel_budget fairness_bound init kernel_guarded cpus) (proj1 (locks_free algorithm)) (proj2 (locks_free algorithm))
       (fun k m => map_filter_subseteq _ m) C exported M locks_apart nthread home first begin cell_of_cpu unlocked_cell
-      (fun k m r Hd Hp => kernel_guarded_unlocked m r Hd Hp k) holds_none P START start_parked threads_apart threads_init init_apart m0 M0
-      memory CPUS LOCKS fairness FAIR never_wrong_here (and_legal TL hands) (fun t => run TL TA hands t (between t)) between).
+      (fun k m r Hd Hp => kernel_guarded_unlocked m r Hd Hp k) calm P START start_parked threads_apart threads_init init_apart m0 M0
+      memory CPUS LOCKS fairness FAIR never_wrong_here (and_legal TL kept) (fun t => run TL TA kept t (between t)) between).
     - by intros l [_ Hl].
-    - split; [by constructor|constructor].
+    - split; [split; [apply (locks_sound_start kernel_entry root_quota frames_start shares_start init objects)|by constructor]|constructor].
     - intros u Hu. by apply Hkept.
     - intros u x l Hu Hx. by apply safe_step_and_legal, Hkept.
     - intros u x l Hu Hx. by apply run_and_legal.
@@ -250,7 +280,7 @@ Section start_up.
   Context (passes : cprim -> Prop) (timer : nat -> mem -> Prop).
   Notation calls := (start_up_calls home base time_period time_budget process defined).
 
-  (** * 8. Start-up
+  (** * 9. Start-up
 
       Whatever the memory of queues, threads and the scheduler contains: after [queue_init], [thread_init] and [sched_init], and [thread_define]
       and [sched_reserve] for each thread of the system, every CPU has cells of its own, none of which is another's, in which [sched_init_cpu]

@@ -1,9 +1,10 @@
 (** All that [Scheduler] assumes can be met at once: on 16 CPUs, 144 threads serve the timer's interrupt, the periods and the deadlines that it
     returns, decide, hand over, yield, show their numbers, sleep until a deadline, end, and are started again, above the spin locks, with a
-    clock that runs on each time that it is read.
+    clock that runs on each time that it is read. Those that have slept charge a frame to the root container, whose lock all of them take.
 
-    Each CPU's idle thread begins, and wakes one other thread first; the rest wait for their first turn. No thread takes a lock. *)
+    Each CPU's idle thread begins, and wakes one other thread first; the rest wait for their first turn. *)
 From Ashlar Require Import layers.pagemap.Code layers.timer.Proof witness.SchedulerStart Scheduler layers.sched.budget.ClockModel.
+From Ashlar Require Export witness.Memory witness.System.
 Local Open Scope Z_scope.
 Local Opaque gmap_lookup gmap_partial_alter.
 
@@ -33,7 +34,7 @@ Definition workers : client := Client turn
                else CCall "sched_prepare_block" [Z.of_nat (who_is s)]
     | 5%nat => if is_idle s then if is_free (answered s) then CCall "thread_reset" [last_of s; 0] else CTau (Turn (who_is s) 0 0 (rounds s))
                else if is_last s then CTau (Turn (who_is s) 0 0 (rounds s)) else CCall "sched_block" []
-    | _ => if is_idle s then CCall "sched_ready" [last_of s] else if is_last s then CTau (Turn (who_is s) 0 0 (rounds s)) else CCall "sched_block" []
+    | _ => if is_idle s then CCall "sched_ready" [last_of s] else if is_last s then CTau (Turn (who_is s) 0 0 (rounds s)) else CCall "container_charge" [ROOT; 1]
     end)
   (fun s v => match step_of s with
     | 0%nat => Turn (who_is s) 1 v (rounds s)
@@ -41,10 +42,10 @@ Definition workers : client := Client turn
     | 2%nat => Turn (who_is s) 3 v (rounds s)
     | 3%nat => Turn (who_is s) 4 v (rounds s)
     | 4%nat => Turn (who_is s) 5 v (rounds s)
-    | 5%nat => if is_idle s then Turn (who_is s) 6 v (rounds s) else Turn (who_is s) 0 v (rounds s + 1)
+    | 5%nat => Turn (who_is s) 6 v (rounds s)
     | _ => Turn (who_is s) 0 v (rounds s + 1)
     end).
-Definition worker_stage (s : turn) : stage := if rests_never s then Goes else match step_of s with 0%nat | 1%nat | 2%nat | 3%nat => Goes | 4%nat => Armed | _ => Marked end.
+Definition worker_stage (s : turn) : stage := if rests_never s then Goes else match step_of s with 0%nat | 1%nat | 2%nat | 3%nat => Goes | 4%nat => Armed | 5%nat => Marked | _ => Goes end.
 Definition worker_due (s : turn) : option Z :=
   if Nat.eqb (step_of s) 1 && is_event (answered s) then Some (answered s) else if is_idle s && Nat.leb 6 (step_of s) then Some (last_of s) else None.
 Definition worker_free (s : turn) : option Z := if is_idle s && Nat.eqb (step_of s) 5 && is_free (answered s) then Some (last_of s) else None.
@@ -63,7 +64,8 @@ Definition arch_functions : list (string * fundef) :=
    ("arch_timer_arm", arch_nothing 1); ("arch_loaded_root", arch_nothing 0); ("arch_fpu_left", arch_nothing 0); ("arch_fpu_leave", arch_nothing 0);
    ("arch_fpu_unused", arch_nothing 0)]%string.
 Definition all_functions : list (string * fundef) :=
-  sched_module_list ++ queue_module_list ++ thread_module_list ++ pagemap_module_list ++ timer_module_list ++ arch_functions.
+  sched_module_list ++ queue_module_list ++ thread_module_list ++ pagemap_module_list ++ timer_module_list ++ arch_functions ++
+  container_module_list ++ frame_module_list ++ share_module_list.
 Definition scheduler_code : module := module_of all_functions.
 
 Lemma module_of_in l f fd : module_of l f = Some fd -> (f, fd) ∈ l.
@@ -90,7 +92,13 @@ Proof. apply (has_all pagemap_module_list). intros x Hx. unfold all_functions. r
 Local Lemma code_timer f fd : timer_module f = Some fd -> scheduler_code f = Some fd.
 Proof. apply (has_all timer_module_list). intros x Hx. unfold all_functions. rewrite !elem_of_app. by do 4 right; left. Qed.
 Lemma has_arch l f fd : (forall x, x ∈ l -> x ∈ arch_functions) -> module_of l f = Some fd -> scheduler_code f = Some fd.
-Proof. intros Hl. apply has_all. intros x Hx%Hl. unfold all_functions. rewrite !elem_of_app. by do 5 right. Qed.
+Proof. intros Hl. apply has_all. intros x Hx%Hl. unfold all_functions. rewrite !elem_of_app. by do 5 right; left. Qed.
+Local Lemma code_container f fd : container_module f = Some fd -> scheduler_code f = Some fd.
+Proof. apply (has_all container_module_list). intros x Hx. unfold all_functions. rewrite !elem_of_app. by do 6 right; left. Qed.
+Local Lemma code_frame f fd : frame_module f = Some fd -> scheduler_code f = Some fd.
+Proof. apply (has_all frame_module_list). intros x Hx. unfold all_functions. rewrite !elem_of_app. by do 7 right; left. Qed.
+Local Lemma code_share f fd : share_module f = Some fd -> scheduler_code f = Some fd.
+Proof. apply (has_all share_module_list). intros x Hx. unfold all_functions. rewrite !elem_of_app. by do 8 right. Qed.
 Local Lemma code_switch f fd : switch_module f = Some fd -> scheduler_code f = Some fd.
 Proof. apply (has_arch (take 3 arch_functions)). intros x Hx. rewrite <- (take_drop 3 arch_functions). apply elem_of_app. by left. Qed.
 Local Lemma code_resched f fd : resched_module f = Some fd -> scheduler_code f = Some fd.
@@ -105,8 +113,17 @@ Proof.
   by repeat apply Forall_cons_2; try apply Forall_nil_2.
 Qed.
 
+Theorem code_has_kernel : has_kernel no_entry exports scheduler_code.
+Proof.
+  split; [|reflexivity..| |done].
+  - intros f fd H. unfold kernel_code, module_union in H.
+    destruct (container_module f) eqn:E1; [by injection H as <-; apply code_container|]. destruct (frame_module f) eqn:E2; [by injection H as <-; apply code_frame|].
+    destruct (share_module f) eqn:E3; [by injection H as <-; apply code_share|]. destruct (pagemap_module f) eqn:E4; [by injection H as <-; apply code_pagemap|].
+    destruct (queue_module f) eqn:E5; [by injection H as <-; apply code_queue|]. destruct (thread_module f) eqn:E6; [by injection H as <-; apply code_thread|by apply code_sched].
+  - intros f H. repeat (apply elem_of_cons in H as [->|H]; [reflexivity|]). by apply elem_of_nil in H.
+Qed.
+
 (** ** What [arch] does *)
-Definition no_entry (_ : Z) : Z := 0.
 Definition nothing (_ : cprim) : Prop := False.
 Lemma arch_nothing_timed f n c args d : scheduler_code f = Some (arch_nothing n) -> length args = n ->
   timed nothing no_entry scheduler_code c f args d (fun _ d' => d' = d).
@@ -137,9 +154,39 @@ Qed.
 
 (** ** The start *)
 Definition first_of (c : nat) : nat := c.
-Definition cell_of_cpu (c : nat) (x : cell) : bool := bool_decide (is_Some (start_of_cpu c !! x)).
-Definition nothing_guarded (_ : Z) : mem := ∅.
-Notation start_locks budget := (locks budget NUM_LOCK nothing_guarded kernel_guarded).
+Definition cell_of_cpu (c : nat) (x : cell) : bool := Nat.ltb c 16 && bool_decide (is_Some (start_of_cpu c !! x)).
+(** What locks guard. *)
+Notation no_shares := share.Spec.share_initial.
+Notation locked_memory := (lock_memory root_frames frames_free no_shares).
+Theorem locked_at_start : objects_start no_entry root_frames frames_free no_shares locked_memory.
+Proof.
+  split; [exact root_frames_word|exact frames_free_valid|exact share.Invariant.share_initial_valid| |apply lock_memory_other].
+  exact (lock_memory_objects no_entry root_frames root_frames_word frames_free frames_free_valid no_shares share.Invariant.share_initial_valid).
+Qed.
+Notation start_locks := (locks kernel_budget NUM_LOCK locked_memory kernel_guarded).
+(** A CPU's cells are none of these. *)
+Lemma start_cell_unlocked c x : Z.of_nat c < NUM_CPU -> is_Some (start_of_cpu c !! x) -> unlocked_cell x = true.
+Proof.
+  intros Hc. unfold start_of_cpu. intros [v [Hv|[_ [Hv|[_ Hv]]%lookup_union_Some_raw]]%lookup_union_Some_raw].
+  - assert (is_Some (idle_queues c !! x)) as Hx by (by eexists). apply (idle_queue_cell c Hc) in Hx. destruct Hx as [H|[H|H]].
+    + by apply own_queue_cells_spec in H as [(q & _ & [-> | ->])|(t & _ & [->|[-> | ->]])].
+    + by apply own_map_cells_spec in H as [(i & _ & ->)|[-> | ->]].
+    + by apply own_thread_cells_spec in H as (t & _ & [-> | ->]).
+  - assert (is_Some (own_at_start c !! x)) as Hx%memory_dom%own_cells_cases by (by eexists). destruct Hx as [->|[H|[H|[H|H]]]]; [done|..].
+    + apply elem_of_list_fmap in H as (f & -> & Hf). unfold own_words, arch_words in Hf. cbn [app] in Hf.
+      repeat (apply elem_of_cons in Hf as [->|Hf]; [done|]). by apply elem_of_nil in Hf.
+    + apply elem_of_list_bind in H as (t & H & _). unfold reservation_cells in H. cbn in H. repeat (apply elem_of_cons in H as [->|H]; [done|]). by apply elem_of_nil in H.
+    + apply elem_of_list_bind in H as (p & H & _). apply elem_of_cons in H as [->|H]; [done|]. by apply elem_of_list_singleton in H as ->.
+    + apply elem_of_list_bind in H as (e & H & _). apply elem_of_cons in H as [->|H]; [done|]. by apply elem_of_list_singleton in H as ->.
+  - assert (is_Some (timer_at_start c !! x)) as Hx%memory_dom by (by eexists). unfold timer_cells in Hx. apply elem_of_cons in Hx as [->|H]; [done|].
+    apply elem_of_list_bind in H as (t & H & _). cbn in H. repeat (apply elem_of_cons in H as [->|H]; [done|]). by apply elem_of_nil in H.
+Qed.
+Lemma cpu_cell_unlocked c x : cell_of_cpu c x = true -> unlocked_cell x = true.
+Proof.
+  unfold cell_of_cpu. intros [Hc Hx]%andb_true_iff. apply (start_cell_unlocked c); [apply Nat.ltb_lt in Hc; unfold NUM_CPU; lia|].
+  exact (bool_decide_eq_true_1 _ Hx).
+Qed.
+Notation worker_uses := (uses no_entry root_frames frames_free no_shares).
 Local Notation S := (shared_kernel no_entry scheduler_code exports workers).
 Local Notation A := (system workers (c_engine (arch_builtins no_entry) scheduler_code exports)).
 (** The idle thread has one to wake. *)
@@ -152,10 +199,10 @@ Definition threads_at_start (t : nat) : tstate T :=
 
 Lemma event_none : is_event NONE = false.
 Proof. reflexivity. Qed.
-Lemma workers_call : keeps_calls workers home_of 144 (fun _ => True) worker_of worker_stage worker_due worker_free.
+Lemma workers_call : keeps_calls workers home_of 144 (fun _ => True) worker_of worker_stage worker_due worker_free worker_uses.
 Proof.
   intros t [w n v k] Ht. unfold worker_of. cbn [who_is]. intros ->. pose (idle := Nat.ltb t 16). pose (last := Nat.leb 128 t).
-  assert (forall m u j, worker_stage (Turn t m u j) = if idle || last then Goes else match m with 0%nat | 1%nat | 2%nat | 3%nat => Goes | 4%nat => Armed | _ => Marked end) as Hstage by done.
+  assert (forall m u j, worker_stage (Turn t m u j) = if idle || last then Goes else match m with 0%nat | 1%nat | 2%nat | 3%nat => Goes | 4%nat => Armed | 5%nat => Marked | _ => Goes end) as Hstage by done.
   assert (forall m u j, worker_due (Turn t m u j) = if Nat.eqb m 1 && is_event u then Some u else if idle && Nat.leb 6 m then Some (128 + Z.of_nat t) else None) as Hdue by done.
   assert (forall m u j, worker_free (Turn t m u j) = if idle && Nat.eqb m 5 && is_free u then Some (128 + Z.of_nat t) else None) as Hfree by done.
   assert (forall m u j, (m <= 3)%nat -> worker_stage (Turn t m u j) = Goes) as Hgoes by (intros m u j Hm; rewrite Hstage; destruct (_ || _); [done|]; by destruct m as [|[|[|[|m]]]]; [..|lia]).
@@ -195,21 +242,19 @@ Proof.
     + unfold as_before. rewrite !Hstage, !Hno, !Hnone by first [lia|done]. done.
     + apply may_prepare; [by rewrite Hstage|apply Nat.ltb_ge in Ei; unfold NUM_CPU; lia|]. intros x. cbn [creturn workers step_of who_is rounds]. by rewrite Hstage.
   - unfold is_idle, is_last. cbn [who_is]. fold idle last. destruct idle eqn:Ei; [|destruct last eqn:El].
-    + destruct (is_free v) eqn:Ef; (split; [first [done|intros x; unfold creturn, workers; cbn [step_of who_is rounds]; by destruct (is_idle _)]|]).
+    + destruct (is_free v) eqn:Ef; (split; [done|]).
       * apply may_start; [by rewrite Hstage|unfold last_of, NUM_CPU; lia| |rewrite Hfree; cbn [andb Nat.eqb]; by rewrite Ef|right; unfold NUM_FRAME; lia|done|].
         { apply Nat.ltb_lt in Ei. exists (128 + t)%nat. unfold last_of. cbn [who_is]. split; [lia|]. split; [|lia]. unfold home_of.
           replace (128 + t)%nat with (t + 8 * 16)%nat by lia. by rewrite Nat.mod_add by done. }
-        intros x. unfold creturn, workers. cbn [step_of who_is rounds]. unfold is_idle. cbn [who_is]. fold idle. rewrite Ei. split_and!; [by rewrite Hstage|right; by rewrite Hdue|].
-        by rewrite Hfree.
+        intros x. cbn [creturn workers step_of who_is rounds]. split_and!; [by rewrite Hstage|right; by rewrite Hdue|by rewrite Hfree].
       * unfold as_before. rewrite !Hstage, !Hnone, !Hfree by first [lia|done]. cbn [andb Nat.eqb]. by rewrite Ef.
     + split; [done|]. unfold as_before. rewrite !Hstage, !Hnone, !Hfree by first [lia|done]. done.
-    + split; [intros x; unfold creturn, workers; cbn [step_of who_is rounds]; by destruct (is_idle _)|]. apply may_block_now; [by rewrite Hstage|]. intros x. unfold creturn, workers. cbn [step_of who_is rounds]. unfold is_idle. cbn [who_is]. fold idle. rewrite Ei.
-      split_and!; [by rewrite Hstage|apply Hnone; [lia|done]|apply Hno; lia].
+    + split; [done|]. apply may_block_now; [by rewrite Hstage|]. intros x. cbn [creturn workers step_of who_is rounds]. split_and!; [by rewrite Hstage|by rewrite Hdue|by rewrite Hfree].
   - unfold is_idle, is_last. cbn [who_is]. fold idle last. destruct idle eqn:Ei; [|destruct last eqn:El]; (split; [done|]).
     + apply may_wake; [by rewrite Hstage|apply Nat.ltb_lt in Ei; unfold last_of, NUM_THREAD; cbn [who_is]; lia|by rewrite Hdue|]. intros x. cbn [creturn workers step_of who_is rounds].
       split_and!; [by rewrite Hstage|apply Hnone; [lia|done]|apply Hno; lia].
     + unfold as_before. rewrite !Hstage, !Hdue, !Hfree. done.
-    + apply may_block_now; [by rewrite Hstage|]. intros x. cbn [creturn workers step_of who_is rounds]. split_and!; [by rewrite Hstage|apply Hnone; [lia|done]|apply Hno; lia].
+    + apply may_use; [by apply uses_charge|]. intros x. cbn [creturn workers step_of who_is rounds]. unfold as_before. by rewrite !Hstage, !Hdue, !Hfree.
 Qed.
 
 Lemma none_mine c : OwnCells.mine cell_of_cpu unlocked_cell c ∅.
@@ -222,35 +267,34 @@ Proof. intros _. eexists _, _. split; [reflexivity|]. split; [done|].
 Qed.
 
 Section runs.
-  Context (budget : nat).
-  Notation L := (start_locks budget).
-  Definition workers_layer := thread_layer L (cell_baton cell_of_cpu unlocked_cell) 144 home_of first_of holds_none.
+  Notation L := start_locks.
+  Notation calm := (ObjectCalls.calm (L := L) Some locked_memory).
+  Notation sound := (locks_sound no_entry root_frames frames_free no_shares locked_memory L Some).
+  Definition workers_layer := thread_layer L (cell_baton cell_of_cpu unlocked_cell) 144 home_of first_of calm.
   Definition workers_agent := thread_agent T.
   Lemma home_cpu t : (t < 144)%nat -> (home_of t < 16)%nat.
   Proof using. intros _. by apply Nat.mod_upper_bound. Qed.
-  Theorem workers_start t : (t < 144)%nat -> between_calls no_entry workers exports scheduler_code L 144 home_of first_of begins cell_of_cpu unlocked_cell holds_none
+  Theorem workers_start t : (t < 144)%nat -> between_calls no_entry workers exports scheduler_code L 144 home_of first_of begins cell_of_cpu unlocked_cell calm sound
     (SchedulerClients.thread_of home_of 144) timer_of (fun c to Y => promised c (SchedulerClients.thread_of home_of 144 c) to Y)
     (can workers 144 home_of worker_of worker_stage worker_due worker_free) t (threads_at_start t) [].
   Proof using.
     intros Ht. unfold threads_at_start, between_calls. destruct (Nat.ltb t 16) eqn:Hlarge; [pose proof (proj1 (Nat.ltb_lt t 16) Hlarge) as Hlt|].
     + assert (home_of t = t) as E by (by apply Nat.mod_small). assert (Z.of_nat t < NUM_CPU) as Hc by (unfold NUM_CPU; lia).
-      left. exists (idle_turn t), ∅, (start_of_cpu t), (start_state t). unfold can, whole_promise. rewrite E. split; [done|]. split; [split; [|done]|split; [done|]].
-      { exact E. }
+      left. exists (idle_turn t), ∅, (start_of_cpu t), (start_state t). unfold can, whole_promise. rewrite E. split; [done|]. split; [split; [exact E|done]|]. split; [apply calm_parts; by split|]. split; [apply (locks_sound_start no_entry root_frames frames_free no_shares locked_memory locked_at_start)|].
       split; [by apply start_holds|]. split; [split; [done|]|split; [|apply none_mine]].
       * assert (worker_stage (idle_turn t) = Goes) as -> by (unfold worker_stage, rests_never, is_idle; cbn [who_is idle_turn]; by rewrite (proj2 (Nat.ltb_lt t 16) Hlt)).
         split; [by apply start_promised|]. split; [|by intros x; unfold worker_free; cbn [step_of idle_turn Nat.eqb]; rewrite andb_false_r].
         intros v Hv. unfold worker_due in Hv. cbn [step_of answered idle_turn Nat.eqb Nat.leb andb] in Hv. rewrite andb_false_r in Hv. destruct (is_event (sleeper_of t)); [|done]. injection Hv as <-.
         intros x Hx. split; [unfold sleeper_of, SCHED_RELEASE_BASE, NUM_CPU in *; lia|]. intros <-. split; [by apply start_sleeps|apply lookup_empty].
-      * intros x. unfold cell_of_cpu. by rewrite bool_decide_eq_true.
+      * intros x. unfold cell_of_cpu. rewrite (proj2 (Nat.ltb_lt t 16) Hlt). cbn [andb]. by rewrite bool_decide_eq_true.
     + right. exists (Turn t 5 0 0), ∅. split; [done|]. split; [apply none_mine|]. intros Y [HY _].
-      assert (creturn workers (Turn t 5 0 0) 0 = Turn t (if Nat.ltb t 16 then 6 else 0) 0 (if Nat.ltb t 16 then 0 else 1)) as -> by (unfold creturn, workers, is_idle; cbn [step_of who_is rounds]; by destruct (Nat.ltb t 16)).
-      rewrite Hlarge. split; [done|]. assert (worker_stage (Turn t 0 0 1) = Goes) as -> by (unfold worker_stage; by destruct (rests_never _)).
-      split_and!; [done|intros v|intros x]; unfold worker_due, worker_free; cbn [step_of Nat.eqb Nat.leb andb]; by rewrite !andb_false_r.
+      cbn [creturn workers step_of who_is rounds]. split; [done|]. assert (worker_stage (Turn t 6 0 0) = Goes) as -> by (unfold worker_stage; by destruct (rests_never _)).
+      split_and!; [done|intros v|intros x]; unfold worker_due, worker_free, is_idle; cbn [who_is step_of Nat.eqb Nat.leb andb]; by rewrite Hlarge.
   Qed.
   Theorem workers_never_wrong : never_wrong 144 workers_layer workers_agent threads_at_start.
   Proof using.
-    apply (scheduler_never_wrong no_entry workers exports scheduler_code code_has_scheduler L 16 144 ltac:(done) ltac:(done) home_of first_of home_cpu begins
-      cell_of_cpu unlocked_cell holds_none (holds_none_own _ _ _ _) nothing ltac:(done) ltac:(done) (holds_none_out _ _ _ _) timer_of (fun _ => True) code_arch_does
+    apply (scheduler_never_wrong no_entry workers exports scheduler_code code_has_scheduler code_has_kernel root_frames frames_free no_shares locked_memory locked_at_start
+      nothing L Some (locks_have_locks _ _ _ _) 16 144 ltac:(done) ltac:(done) home_of first_of home_cpu begins cell_of_cpu cpu_cell_unlocked timer_of (fun _ => True) code_arch_does
       worker_of worker_stage worker_due worker_free workers_call workers_begin threads_at_start workers_start).
   Qed.
 End runs.

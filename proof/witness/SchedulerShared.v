@@ -52,13 +52,26 @@ Qed.
 Lemma memory_of_disjoint c c' : c <> c' -> memory_of c ##ₘ memory_of c'.
 Proof. intros Hne. apply map_disjoint_spec. intros x v w Hv%memory_of_home Hw%memory_of_home. lia. Qed.
 
+(** Nor is any a lock's. *)
+Lemma memory_of_lock c k : memory_of c ##ₘ locked_memory k.
+Proof.
+  apply map_disjoint_spec. intros x v w Hv Hw. assert (unlocked_cell x = true) as Hx.
+  { apply (cpu_cell_unlocked c). unfold memory_of in Hv. unfold cell_of_cpu. destruct (Nat.ltb c 16); [|change ((∅ : gmap cell Z) !! x = Some v) in Hv; by rewrite lookup_empty in Hv].
+    rewrite (right_id_L ∅ (∪)) in Hv. apply bool_decide_eq_true. by exists v. }
+  destruct (kernel_object_of k) as [o|] eqn:Eo.
+  - pose proof (object_cells no_entry root_frames frames_free no_shares k o _ _ x w Eo (objects_represented _ _ _ _ _ locked_at_start k o Eo) Hw). congruence.
+  - pose proof (others_without _ _ _ _ _ locked_at_start k Eo) as E. rewrite E in Hw. change ((∅ : gmap cell Z) !! x = Some w) in Hw. by rewrite lookup_empty in Hw.
+Qed.
+Lemma locked_apart k k' : k <> k' -> locked_memory k ##ₘ locked_memory k'.
+Proof. apply (start_apart no_entry root_frames frames_free no_shares locked_memory locked_at_start). Qed.
+
 (** ** All together *)
 Section shared.
-  Context (algorithm : lock_algorithm) (budget fairness_bound : nat).
+  Context (algorithm : lock_algorithm) (fairness_bound : nat).
   Notation Mlock := (lock_module algorithm).
-  Notation contending := (lock_contending algorithm 16 budget fairness_bound).
-  Notation O := (atomic_ownership nothing_guarded kernel_guarded (bounded_fair fairness_bound contending)).
-  Notation locks := (start_locks budget).
+  Notation contending := (lock_contending algorithm 16 kernel_budget fairness_bound).
+  Notation O := (atomic_ownership locked_memory kernel_guarded (bounded_fair fairness_bound contending)).
+  Notation locks := start_locks.
   Notation S := (shared_kernel no_entry scheduler_code exports workers).
   Notation S0 := (shared_kernel no_entry (module_union scheduler_code Mlock) exports workers).
   Notation T := (agent_threads S home_of switch_means begins).
@@ -92,11 +105,22 @@ Section shared.
       assert (home_of t = t) as ->; [|done]. unfold memory_of in Hx. destruct (Nat.ltb_spec t 16) as [Hlt|_]; [by apply Nat.mod_small|].
       change ((∅ : gmap cell Z) !! x = Some v) in Hx. by rewrite lookup_empty in Hx.
   Qed.
-  Notation memory := (KernelChain.memory 16 nothing_guarded memory_of 0).
+  Notation lock_count := (Z.to_nat NUM_LOCK).
+  Notation memory := (KernelChain.memory 16 locked_memory memory_of lock_count).
   Lemma memory_whole c : (c < 16)%nat -> memory_of c ⊆ memory.
   Proof using.
-    intros Hc. apply (piece_memory 16 nothing_guarded memory_of 0 memory_of_disjoint (fun c k => map_disjoint_empty_r _) (fun _ _ _ => map_disjoint_empty_l _) (inl c)).
+    intros Hc. apply (piece_memory 16 locked_memory memory_of lock_count memory_of_disjoint memory_of_lock locked_apart (inl c)).
     apply elem_of_app. left. apply elem_of_list_fmap. exists c. split; [done|]. apply elem_of_seq. lia.
+  Qed.
+  Lemma memory_locked k : locked_memory k ⊆ memory.
+  Proof using.
+    destruct (decide (0 <= k < NUM_LOCK)) as [Hk|Hk].
+    - apply (piece_memory 16 locked_memory memory_of lock_count memory_of_disjoint memory_of_lock locked_apart (inr k)).
+      apply elem_of_app. right. apply elem_of_list_fmap. exists (Z.to_nat k). split; [simpl; by rewrite Z2Nat.id by lia|]. apply elem_of_seq.
+      pose proof (proj1 (Z2Nat.inj_lt k NUM_LOCK (proj1 Hk) ltac:(done)) (proj2 Hk)). lia.
+    - assert (kernel_object_of k = None) as E.
+      { destruct (kernel_object_of k) as [o|] eqn:E; [|done]. apply kernel_object_guards in E. destruct Hk. destruct E; unfold LOCK_PAGEMAP_BASE, NUM_PROCESS, NUM_LOCK in *; try done; lia. }
+      pose proof (others_without _ _ _ _ _ locked_at_start k E) as ->. apply map_empty_subseteq.
   Qed.
 
   Notation HW := (switch_hardware atomic_hardware).
@@ -111,17 +135,17 @@ Section shared.
     (forall c, (c < 16)%nat -> ~ multicore_wrong HW ST cpu_fairness c g) /\ ~ conflict 16 HW ST g.
   Theorem workers_on_shared_memory g : workers_reach g -> workers_safe g.
   Proof using.
-    unfold workers_reach, workers_safe. intros Hg. destruct (scheduler_on_shared_memory algorithm no_entry 16 budget fairness_bound ltac:(done) nothing_guarded (fun _ _ _ => map_disjoint_empty_l _)
-      workers exports scheduler_code code_has_scheduler locks_apart 144 ltac:(done) home_of first_of begins cell_of_cpu timer_of (fun _ => True) code_arch_does
-      worker_of worker_stage worker_due worker_free workers_call workers_begin threads_at_start started (workers_start budget)) with (m0 := memory_of) (memory := memory)
+    unfold workers_reach, workers_safe. intros Hg. destruct (scheduler_on_shared_memory algorithm no_entry 16 fairness_bound ltac:(done) workers exports scheduler_code code_has_scheduler code_has_kernel
+      root_frames frames_free no_shares locked_memory locked_at_start locks_apart 144 ltac:(done) home_of first_of begins cell_of_cpu cpu_cell_unlocked timer_of (fun _ => True) code_arch_does
+      worker_of worker_stage worker_due worker_free workers_call workers_begin threads_at_start started workers_start) with (m0 := memory_of) (memory := memory)
       (fairness := fair) (g := g) as (H1 & H2 & _); [..|done|by split].
     - intros t Ht Hp x v Hx. rewrite memory_of_thread in Hx. unfold threads_at_start, memory_of in *. destruct (Nat.ltb t 16); [discriminate Hp|].
       change ((∅ : gmap cell Z) !! x = Some v) in Hx. by rewrite lookup_empty in Hx.
     - intros t t' _ _ Hne. rewrite !memory_of_thread. by apply memory_of_disjoint.
-    - intros t k _. apply map_disjoint_empty_r.
+    - intros t k _. rewrite memory_of_thread. apply memory_of_lock.
     - exact all_memory.
     - exact memory_whole.
-    - intros k. apply map_empty_subseteq.
+    - exact memory_locked.
     - intros c l. apply lock_bounded_fair_erase.
   Qed.
 End shared.

@@ -65,7 +65,7 @@ Section data.
 
   (** A lock primitive does the same on cells as on objects. *)
   Lemma lock_step_related c p a (m : mem) (l : lock_log mem) (x : above) :
-    rep X a m -> same_log X l x -> partitioned init start l -> legal L1 l ->
+    rep X a m -> same_log X l x -> partitioned init start l ->
     dom m = owned init start c l -> holds_exactly X (held c x).1 a ->
     match lock_step nlock budget (object_data X) c p a x with
     | Wrong => True
@@ -75,7 +75,7 @@ Section data.
         partitioned init start (Event c o1 :: l) /\ dom m' = owned init start c (Event c o1 :: l)
     end.
   Proof using LO.
-    intros Hr Hx Hp Hl Hd Ha.
+    intros Hr Hx Hp Hd Ha.
     pose proof (same_log_held X c l x Hx) as Eh.
     unfold lock_step. rewrite Eh. destruct (held c x) as [ks n] eqn:Ehx. simpl in Ha.
     destruct p as [f [|k [|??]]]; try done.

@@ -52,7 +52,7 @@ Section refines.
       pose proof (I2_closed _ _ HI) as Hs. unfold safe_step in Hs. rewrite Hn in Hs.
       specialize (Hs x' Hrely2).
       pose proof (lock_step_related X nlock budget init guarded LO start c p (amem A2 t2) (amem A1 t1) l' x'
-        Hr Hx' Hpart Hleg ltac:(by rewrite Hown) (Hh x' Hrely2)) as HL.
+        Hr Hx' Hpart ltac:(by rewrite Hown) (Hh x' Hrely2)) as HL.
       change (lstep L2 c p (amem A2 t2) x') with (lock_step nlock budget (object_data X) c p (amem A2 t2) x') in Hs.
       change (lstep L1 c p (amem A1 t1) l') with
         (lock_step nlock budget (cell_data init guarded) c p (amem A1 t1) l').

@@ -23,9 +23,13 @@ Section rule.
   Notation has_cpu := (has_cpu (D:=mem) home first L).
   Context (valid : nat -> nat -> mem -> Prop).
 
-  (** The guarantee: what is handed over is valid, and a thread that is given a new continuation begins as [begin] says. *)
+  (** What is handed over is valid, and a thread that is given a new continuation begins as [begin] says. *)
   Definition hands_valid (l : log TL) : Prop :=
     Forall (fun e => match what e with USwitch _ to d => valid (home (who e)) to d | UInit u v => v = Z.of_nat u + 1 | _ => True end) l.
+
+  (** What all threads guarantee: besides, whatever all CPUs guarantee for the layer below, [sound]. *)
+  Context (sound : log L -> Prop).
+  Definition guaranteed (l : log TL) : Prop := sound (base l) /\ hands_valid l.
 
   Lemma handed_valid l c d : hands_valid l -> transit L home c l = Some d -> valid c (current_thread L first c (cpu_view L home l)) d.
   Proof using.
@@ -52,7 +56,7 @@ Section rule.
     Notation at_busy s := (thread_at S home switch_means begin Running (@Busy _ _ C E u s)).
 
     (** The judgement about a thread's kernel code: it runs to [Q0]. *)
-    Definition runs_to (s : cfg) (l : log TL) : Prop := run TL TA hands_valid t Q0 (at_busy s) l.
+    Definition runs_to (s : cfg) (l : log TL) : Prop := run TL TA guaranteed t Q0 (at_busy s) l.
 
     Lemma runs_to_tau s s' l : next B M c s = ETau s' -> runs_to s' l -> runs_to s l.
     Proof using.
@@ -63,34 +67,34 @@ Section rule.
     Theorem switch_stack_rule to m d m' l (Q : Z -> mem -> log TL -> Prop) :
       has_cpu t l -> quiet c (base l) = true -> bd_split X c to m = Some (d, m') -> valid c to d ->
       to <> t -> home to = c -> (to < nthread)%nat ->
-      (forall d' l', has_cpu t l' -> quiet c (base l') = true -> valid c t d' -> Q0 (TState T Running (bare S (begin t)) (d' ∪ m')) l') ->
-      (forall d' l', has_cpu t l' -> quiet c (base l') = true -> valid c t d' -> Q 0 (d' ∪ m') l') ->
+      (forall d' l', has_cpu t l' -> quiet c (base l') = true -> sound (base l') -> valid c t d' -> Q0 (TState T Running (bare S (begin t)) (d' ∪ m')) l') ->
+      (forall d' l', has_cpu t l' -> quiet c (base l') = true -> sound (base l') -> valid c t d' -> Q 0 (d' ∪ m') l') ->
       fwp runs_to switch_stack [Z.of_nat to] m l Q.
     Proof using stack_below own_quiet.
       intros [Hon Htr] Hq Hs Hv Hne Hh Hlt Hnew HQ k r x es He Hk. unfold runs_to.
       set (s := Cfg (KStmt (Call x switch_stack es) :: k) r m).
-      refine (run_tau TL TA hands_valid t Q0 (at_busy s) (TState T (Leaving t to) (bare S (@Busy _ _ C E u s)) m) l _ _).
+      refine (run_tau TL TA guaranteed t Q0 (at_busy s) (TState T (Leaving t to) (bare S (@Busy _ _ C E u s)) m) l _ _).
       { change (thread_next T t (at_busy s) =
           ATau (TState T (Leaving t to) (bare S (@Busy _ _ C E u s)) m)). rewrite thread_at_next. simpl. rewrite He, stack_below. simpl.
         by rewrite Nat2Z.id. }
       eapply run_prim; [done|]. intros l' Hr. pose proof Hr as (e & _ & _ & HG & _ & _).
-      destruct (baton_replay L X nthread home first quiet quiet hands_valid t l l' own_quiet Hon Hr) as (Hon' & Hq' & Htr').
+      destruct (baton_replay L X nthread home first quiet quiet guaranteed t l l' own_quiet Hon Hr) as (Hon' & Hq' & Htr').
       rewrite Htr in Htr'. rewrite Hq in Hq'. cbn [lstep thread_layer amem thread_agent tmem]. unfold thread_step_of.
       rewrite decide_True by exact Hon'. rewrite Htr'. rewrite decide_True by (by split_and!). rewrite Hs.
-      split; [by constructor|]. cbn [aresume thread_agent thread_resume tphase tcode].
+      split; [split; [exact (proj1 HG)|by constructor; [|exact (proj2 HG)]]|]. cbn [aresume thread_agent thread_resume tphase tcode].
       eapply run_prim; [done|]. intros l'' Hr2. pose proof Hr2 as (e2 & _ & _ & HG2 & _ & Hleg2).
       cbn [lstep thread_layer amem thread_agent tmem]. unfold thread_step_of.
       destruct (decide (current_thread L first c (cpu_view L home l'') = t)) as [Hon2|]; [|done].
       destruct (transit L home c l'') as [d'|] eqn:Ed; [|done].
-      pose proof (handed_valid l'' c d' HG2 Ed) as Hv'. rewrite Hon2 in Hv'.
+      pose proof (handed_valid l'' c d' (proj2 HG2) Ed) as Hv'. rewrite Hon2 in Hv'.
       destruct (transit_valid L X nthread home first quiet (fun _ _ _ => True) own_quiet (fun _ _ _ _ _ _ => I) l'' c d' Hleg2 Ed) as [_ Hq2].
       assert (has_cpu t (Event t UResume :: l'')) as Hcpu2 by (split; [exact Hon2|]; simpl; by rewrite decide_True).
-      split; [by constructor|]. destruct (handed_started l'' t HG2) as [-> | ->].
+      split; [split; [exact (proj1 HG2)|by constructor; [|exact (proj2 HG2)]]|]. destruct (handed_started l'' t (proj2 HG2)) as [-> | ->].
       - assert (Hback : aresume TA (TState T Suspended (bare S (@Busy _ _ C E u s)) m') 0 (d' ∪ m') = at_busy (Cfg k (set_result x 0 r) (d' ∪ m')))
           by done.
-        refine (eq_ind_r (fun y => run TL TA hands_valid t Q0 y (Event t UResume :: l'')) _ Hback).
-        apply Hk, HQ; [exact Hcpu2|exact Hq2|exact Hv'].
-      - change (aresume TA) with (thread_resume T). rewrite (proj2 (begins_anew t _ m')). apply run_done, Hnew; [exact Hcpu2|exact Hq2|exact Hv'].
+        refine (eq_ind_r (fun y => run TL TA guaranteed t Q0 y (Event t UResume :: l'')) _ Hback).
+        apply Hk, HQ; [exact Hcpu2|exact Hq2|exact (proj1 HG2)|exact Hv'].
+      - change (aresume TA) with (thread_resume T). rewrite (proj2 (begins_anew t _ m')). apply run_done, Hnew; [exact Hcpu2|exact Hq2|exact (proj1 HG2)|exact Hv'].
     Qed.
   End thread.
 End rule.

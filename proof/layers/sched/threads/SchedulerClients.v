@@ -57,9 +57,13 @@ Inductive stage := Goes | Armed | Marked.
 Section client.
   Context (C : client) (home : nat -> nat) (nthread : nat) (user : Z -> Prop).
   Context (of_thread : nat -> cstate C -> Prop) (at_stage : cstate C -> stage) (due free : cstate C -> option Z).
+  (** Functions that leave the scheduler alone. *)
+  Context (uses : string -> list Z -> Prop).
+  Definition as_before (u u' : cstate C) : Prop := at_stage u' = at_stage u /\ due u' = due u /\ free u' = free u.
   (** Whatever the call returns, the thread goes on, and has nothing to serve. *)
   Definition goes_on (u : cstate C) : Prop := forall v, at_stage (creturn C u v) = Goes /\ due (creturn C u v) = None /\ free (creturn C u v) = None.
   Inductive call_may : nat -> cstate C -> string -> list Z -> Prop :=
+  | may_use t u f args : uses f args -> (forall v, as_before u (creturn C u v)) -> call_may t u f args
   | may_decide t u f : at_stage u = Goes -> f ∈ ["sched_yield"; "sched_decide"; "sched_hand_over"]%string -> goes_on u -> call_may t u f []
   | may_serve_timer t u : at_stage u = Goes ->
       (forall v, at_stage (creturn C u v) = Goes /\ (due (creturn C u v) = None \/ due (creturn C u v) = Some v) /\ free (creturn C u v) = None) ->
@@ -78,7 +82,6 @@ Section client.
   | may_prepare t u : at_stage u <> Marked -> NUM_CPU <= Z.of_nat t -> (forall v, at_stage (creturn C u v) = Marked) -> call_may t u "sched_prepare_block" [Z.of_nat t]
   | may_block_now t u : at_stage u = Marked -> goes_on u -> call_may t u "sched_block" []
   | may_exit t u : at_stage u = Goes -> NUM_CPU <= Z.of_nat t -> goes_on u -> call_may t u "sched_exit_current" [].
-  Definition as_before (u u' : cstate C) : Prop := at_stage u' = at_stage u /\ due u' = due u /\ free u' = free u.
   Definition keeps_calls : Prop := forall t u, (t < nthread)%nat -> of_thread t u -> match cnext C (home t) u with
     | CDone => True | CTau u' => of_thread t u' /\ as_before u u' | CCall f args => (forall v, of_thread t (creturn C u v)) /\ call_may t u f args
     | COut v => of_thread t (creturn C u 0) /\ as_before u (creturn C u 0) end.
@@ -101,7 +104,7 @@ Section calls.
   Proof using threads. clear cpus. intros (n & -> & _ & Hn). lia. Qed.
 
   Context (of_thread : nat -> cstate C -> Prop) (at_stage : cstate C -> stage) (due free : cstate C -> option Z).
-  Context (client_calls : keeps_calls C home nthread user of_thread at_stage due free).
+  Context (uses : string -> list Z -> Prop) (client_calls : keeps_calls C home nthread user of_thread at_stage due free uses).
   (** A thread that has been started goes on from [begin]. *)
   Context (begins : forall t, (t < nthread)%nat -> exists u m, begin t = @Idle _ _ C (c_engine (arch_builtins kernel_entry) M exported) u m /\
     of_thread t u /\ at_stage u = Goes /\ due u = None /\ free u = None).
@@ -114,7 +117,8 @@ Section calls.
 
   Lemma client_may t u Y : (t < nthread)%nat -> can t u Y -> match cnext C (home t) u with
     | CDone => True | CTau u' => can t u' Y
-    | CCall f args => may_call kernel_entry C exported M nthread home passes thread_of timer promises can t u f args Y
+    | CCall f args => may_call kernel_entry C exported M nthread home passes thread_of timer promises can t u f args Y \/
+        uses f args /\ forall v, can t (creturn C u v) Y
     | COut v => can t (creturn C u 0) Y end.
   Proof using code arch cpus threads home_cpu client_calls.
     set (quiet := may_pass nthread home t passes).
@@ -127,8 +131,9 @@ Section calls.
     assert (0 <= Z.of_nat (home t) < NUM_CPU) as Hcpu by (pose proof (home_cpu t Ht); lia). apply Forall_cons in functions_exported as [E1 E]. repeat (apply Forall_cons in E as [? E]).
     assert (forall v Z, goes_on C at_stage due free u -> steady (home t) (thread_of (home t)) (Z.of_nat t) Z -> can t (creturn C u v) Z) as Hafterwards.
     { intros v Z Hgo HZ. destruct (Hgo v) as (Es & Ed & Ef). unfold can. rewrite Es, Ed, Ef. by split_and!. }
-    destruct Hcall as [t u f Hs Hf Hafter|t u Hs Hafter|t u x Hs Hx Hdue Hafter|t u x Hs Hx Hdue Hafter|t u x Hs Hx Hafter|t u x root Hs Hidle Hx Hfree Hroot Huser Hafter|t u ns Hs Hidle Hns Hafter|t u Hs Hidle Hafter|t u Hs Hafter|t u Hs Hidle Hafter];
-      (split; [try done|]); try rewrite Hs in Hcan.
+    destruct Hcall as [t u f args Huse Hafter|t u f Hs Hf Hafter|t u Hs Hafter|t u x Hs Hx Hdue Hafter|t u x Hs Hx Hdue Hafter|t u x Hs Hx Hafter|t u x root Hs Hidle Hx Hfree Hroot Huser Hafter|t u ns Hs Hidle Hns Hafter|t u Hs Hidle Hafter|t u Hs Hafter|t u Hs Hidle Hafter];
+      [right|left; (split; [try done|]); try rewrite Hs in Hcan..].
+    - split; [done|]. intros v. split; [done|]. destruct (Hafter v) as (Eb & Ed & Ef). by rewrite Eb, Ed, Ef.
     - by repeat (apply elem_of_cons in Hf as [->|Hf]; [done|]); apply elem_of_nil in Hf.
     - destruct Hcan as [Hcan _]. repeat (apply elem_of_cons in Hf as [->|Hf]); [..|by apply elem_of_nil in Hf].
       + eapply entered_mono; [|apply serves_entered; apply (sched_yield_steady (home t) Hcpu (thread_of (home t)) quiet kernel_entry M (timer (home t)) HM HR HC (Z.of_nat t) Y Hcan)].
