@@ -7,7 +7,7 @@
     use, in any order that their client likes; and they call functions that [Main] is about, which take locks. What is not in them: threads that are
     woken before their deadline, or from other CPUs, or whose time is lent. *)
 From Ashlar Require Export layers.UnlockedCells layers.spinlock.LocksInThreads layers.spinlock.Proof.
-From Ashlar Require Export layers.sched.threads.SchedulerClients layers.sched.threads.KernelCalls layers.sched.cpu.StartUpCode.
+From Ashlar Require Export layers.sched.threads.SchedulerClients layers.sched.threads.KernelHistory layers.sched.cpu.StartUpCode.
 From Ashlar Require Import layers.pagemap.Code.
 Local Opaque gmap_lookup gmap_partial_alter.
 Local Open Scope Z_scope.
@@ -41,29 +41,38 @@ Section scheduler.
     of_thread t u /\ at_stage u = Goes /\ due u = None /\ free u = None).
   Notation promises := (promises nthread home).
   Notation can := (can C nthread home of_thread at_stage due free).
-  Notation sound := (locks_sound kernel_entry root_quota frames_start shares_start init L lock_event_of).
+  Notation sound := (locks_sound kernel_entry root_quota frames_start shares_start init L lock_event_of ncpu).
+  Notation settled := (locks_settled kernel_entry root_quota frames_start shares_start L lock_event_of).
   Local Notation each_may := (client_may kernel_entry C exported M code ncpu nthread cpus threads home home_cpu passes timer user arch of_thread at_stage due free uses client_calls).
   Local Notation begun_can := (begin_can kernel_entry C exported M nthread home begin of_thread at_stage due free begins).
   Notation O := (kernel_layout kernel_entry root_quota frames_start shares_start).
-  Local Notation may_pass := (pass_calm O NUM_LOCK kernel_budget init kernel_guarded passes L lock_event_of below).
-  Local Notation may_show := (out_calm O NUM_LOCK kernel_budget init kernel_guarded passes L lock_event_of below).
+  Notation spec := (expand_spec O (kernel_top kernel_entry root_quota frames_start shares_start)).
+  Notation no_frames := (no_frames kernel_entry root_quota frames_start shares_start).
+  Local Notation may_pass := (pass_calm O spec NUM_LOCK kernel_budget init kernel_guarded passes L lock_event_of below ncpu no_frames).
+  Local Notation layout_good := (layout_good kernel_entry root_quota frames_start shares_start init objects).
+  Local Lemma may_show c v m l : (exists t, (t < nthread)%nat /\ home t = c) -> calm c l = true -> exists o, lstep L c (OUT, [v]) m l = Ok 0 m o /\
+    calm c (Event c o :: l) = true /\ (sound l -> settled c l -> sound (Event c o :: l) /\ settled c (Event c o :: l)).
+  Proof using below objects home_cpu.
+    intros (t & Ht & <-). apply (out_calm O spec NUM_LOCK kernel_budget init kernel_guarded layout_good passes L lock_event_of below ncpu no_frames). by apply home_cpu.
+  Qed.
 
   Notation X := (cell_baton cell_of_cpu unlocked_cell).
   Notation T := (agent_threads S home switch_means begin).
   Notation TA := (thread_agent T).
   Notation TL := (thread_layer L X nthread home first calm).
   Notation base l := (base L (cpu_view L home l)).
-  Notation between := (between_calls kernel_entry C exported M L nthread home first begin cell_of_cpu unlocked_cell calm sound thread_of timer promises can).
+  Notation between := (between_calls kernel_entry C exported M L nthread home first begin cell_of_cpu unlocked_cell calm sound settled thread_of timer promises can).
   (** The start: each thread of its CPU waits for its first turn, but one, which finds its CPU steady. *)
   Context (P : nat -> tstate T) (start : forall t, (t < nthread)%nat -> between t (P t) []).
-  Notation kept := (guaranteed L nthread home first cell_of_cpu unlocked_cell calm (whole_promise cell_of_cpu (cpu_promise thread_of timer promises)) sound).
-  Local Notation calls_run := (fun t Q u w f args l (_ : (t < nthread)%nat) => use_runs kernel_entry C exported M kernel root_quota frames_start shares_start init objects
-    passes L lock_event_of below nthread home first begin cell_of_cpu (whole_promise cell_of_cpu (cpu_promise thread_of timer promises)) t Q u w f args l).
+  Notation kept := (guaranteed L nthread home first cell_of_cpu unlocked_cell calm (whole_promise cell_of_cpu (cpu_promise thread_of timer promises)) sound settled).
+  Local Notation calls_run := (use_runs kernel_entry C exported M kernel root_quota frames_start shares_start init objects
+    passes L lock_event_of below ncpu nthread home first home_cpu begin cell_of_cpu (whole_promise cell_of_cpu (cpu_promise thread_of timer promises))).
   (** A theorem of [ClientThreads], about these threads. *)
   Local Notation here theorem := (theorem kernel_entry C exported M (stack_below _ _ code) L nthread home first begin cell_of_cpu unlocked_cell calm
-    (calm_own lock_event_of init) passes (others_ordinary _ _ _ _ _ _ _ below) sound may_pass may_show thread_of timer promises (promises_thread nthread home) can
+    (calm_own lock_event_of init) passes (others_ordinary _ _ _ _ _ _ _ below) sound settled (locks_settled_stable kernel_entry root_quota frames_start shares_start init objects L lock_event_of ncpu)
+    may_pass may_show thread_of timer promises (promises_thread nthread home) can
     uses cells_unlocked calls_run each_may begun_can).
-  Local Notation sound_start := (locks_sound_start kernel_entry root_quota frames_start shares_start init objects L lock_event_of).
+  Local Notation sound_start := (locks_sound_start kernel_entry root_quota frames_start shares_start init objects L lock_event_of ncpu).
 
   (** * 1. The C never goes wrong
 
@@ -138,9 +147,30 @@ Section scheduler.
   Proof using All.
     intros Hl. pose proof (here sound_always P start sound_start l Hl) as Hs.
     assert (forall k o, kernel_object_of k = Some o -> exists s, kernel_rep kernel_entry o s (published init k (lock_part lock_event_of (base l))) /\ kernel_valid o s) as Hall.
-    { intros k o Ho. by apply (locks_valid kernel_entry root_quota frames_start shares_start init objects L lock_event_of (base l) k o Hs). }
+    { intros k o Ho. by apply (locks_valid kernel_entry root_quota frames_start shares_start init objects L lock_event_of ncpu (base l) k o Hs). }
     split; [exact Hall|]. destruct (Hall LOCK_CONTAINER Containers eq_refl) as (st & Hr & Hv). apply containers_rep in Hr as (s & -> & Hr).
     exists s. split; [exact Hr|]. intros c x Hx. by eapply usage_within_quota.
+  Qed.
+
+  (** * 7. What threads do, the specification allows
+
+      Whatever the threads of all CPUs do to containers, frames, page maps and shares is what CPUs without threads can do, on the machine that
+      [Main] is about, whose clients make one call after the other, each of them one that a thread may make; there each function is one
+      atomic step, or one transaction, as theorem 1 of [Main] says.
+
+      So each change of the frame table was one that [Main] names: a frame gets an owner only if it was free, gains or loses one of several,
+      or becomes free when its only owner is removed. *)
+  Theorem threads_refine_specification l : traces nthread TL TA P l -> exists (sequences : nat -> list made) x,
+    (forall c, Forall (allowed O spec no_frames) (sequences c)) /\ same_log O (lock_part lock_event_of (base l)) x /\
+    traces ncpu (top_layer O) (system sequence (top_engine O (kernel_top kernel_entry root_quota frames_start shares_start)))
+      (fun c => Idle (sequences c : cstate sequence) no_frames) (top_views O kernel_atomic x) /\
+    TopHistory.history O (frame_memory_history O (frame_slot kernel_entry root_quota frames_start shares_start)) (top_views O kernel_atomic x).
+  Proof using All.
+    intros Hl. pose proof (here sound_always P start sound_start l Hl) as Hs.
+    destruct (objects_history O spec NUM_LOCK kernel_budget init L lock_event_of ncpu no_frames (base l) Hs) as (sequences & x & Hall & Hx & Ht).
+    pose proof (sequences_refine kernel_entry root_quota frames_start shares_start init objects ncpu sequences Hall x Ht) as Htop.
+    exists sequences, x. split_and!; [done..|]. apply (top_history O _ sequence ncpu (kernel_top kernel_entry root_quota frames_start shares_start)
+      (kernel_steps kernel_entry root_quota frames_start shares_start) (start_valid kernel_entry root_quota frames_start shares_start init objects) sequences (fun _ => no_frames) _ Htop).
   Qed.
 End scheduler.
 
@@ -181,8 +211,9 @@ Section shared_memory.
       threads have are no lock's. *)
   Context (P : nat -> tstate T) (START : starts T ncpu nthread home first P).
   Notation calm := (calm (L := locks) Some init).
-  Notation sound := (locks_sound kernel_entry root_quota frames_start shares_start init locks Some).
-  Notation between := (between_calls kernel_entry C exported M locks nthread home first begin cell_of_cpu unlocked_cell calm sound thread_of timer promises
+  Notation sound := (locks_sound kernel_entry root_quota frames_start shares_start init locks Some ncpu).
+  Notation settled := (locks_settled kernel_entry root_quota frames_start shares_start locks Some).
+  Notation between := (between_calls kernel_entry C exported M locks nthread home first begin cell_of_cpu unlocked_cell calm sound settled thread_of timer promises
     (can C nthread home of_thread at_stage due free)).
   Context (start : forall t, (t < nthread)%nat -> between t (P t) []).
   Notation P0 := (fun t => lower_thread B Mlock home C exported M S0 S switch_means begin (P t)).
@@ -211,7 +242,7 @@ Section shared_memory.
     exact (here scheduler_never_wrong).
   Qed.
 
-  (** * 7. All this on one shared memory
+  (** * 8. All this on one shared memory
 
       CPUs that interleave over one memory, each with a continuation for every thread of its own, with the locks' code linked in: none does
       anything undefined, no two are about to touch the same cell, and in the log of threads that explains what they have done, each CPU that
@@ -238,7 +269,7 @@ Section shared_memory.
     rewrite <- E2. rewrite <- E3 in Hd.
     exact (here highest_priority_runs _ c d Ht Hd).
   Qed.
-  (** * 8. Calls return on shared memory
+  (** * 9. Calls return on shared memory
 
       In every execution there in which its CPU moves, and turns to it, again and again, a thread is between two calls again and again. *)
   Theorem scheduler_calls_return_on_shared_memory (ex : nat -> multicore HW0 (A := flat_agent T0)) (schedule : nat -> nat) t :
@@ -246,7 +277,7 @@ Section shared_memory.
     (t < nthread)%nat -> fair schedule (home t) -> (forall i, exists j, (i <= j)%nat /\ fcur T0 (magent (ex j) (home t)) = t) ->
     forall i, exists j x l, (i <= j)%nat /\ between t x l /\ fcode T0 (magent (ex j) (home t)) t = (tphase T x, lower (tcode T x)).
   Proof using cpus code kernel objects locks_apart cells_unlocked threads arch client_calls begins START start start_parked threads_apart threads_init M0 CPUS LOCKS FAIR.
-    set (kept := guaranteed locks nthread home first cell_of_cpu unlocked_cell calm (whole_promise cell_of_cpu (cpu_promise thread_of timer promises)) sound).
+    set (kept := guaranteed locks nthread home first cell_of_cpu unlocked_cell calm (whole_promise cell_of_cpu (cpu_promise thread_of timer promises)) sound settled).
     set (TL := thread_layer locks (cell_baton cell_of_cpu unlocked_cell) nthread home first calm). set (TA := thread_agent T).
     pose proof (here between_kept) as Hkept.
     apply (locks_in_threads_return kernel_entry ncpu kernel_budget fairness_bound NUM_LOCK init kernel_guarded Mlock contending
@@ -255,7 +286,7 @@ Section shared_memory.
       (fun k m r Hd Hp => kernel_guarded_unlocked m r Hd Hp k) calm P START start_parked threads_apart threads_init init_apart m0 M0
       memory CPUS LOCKS fairness FAIR never_wrong_here (and_legal TL kept) (fun t => run TL TA kept t (between t)) between).
     - by intros l [_ Hl].
-    - split; [split; [apply (locks_sound_start kernel_entry root_quota frames_start shares_start init objects)|by constructor]|constructor].
+    - split; [split; [apply (locks_sound_start kernel_entry root_quota frames_start shares_start init objects)|done]|constructor].
     - intros u Hu. by apply Hkept.
     - intros u x l Hu Hx. by apply safe_step_and_legal, Hkept.
     - intros u x l Hu Hx. by apply run_and_legal.
@@ -280,7 +311,7 @@ Section start_up.
   Context (passes : cprim -> Prop) (timer : nat -> mem -> Prop).
   Notation calls := (start_up_calls home base time_period time_budget process defined).
 
-  (** * 9. Start-up
+  (** * 10. Start-up
 
       Whatever the memory of queues, threads and the scheduler contains: after [queue_init], [thread_init] and [sched_init], and [thread_define]
       and [sched_reserve] for each thread of the system, every CPU has cells of its own, none of which is another's, in which [sched_init_cpu]

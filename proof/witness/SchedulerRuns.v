@@ -269,18 +269,19 @@ Qed.
 Section runs.
   Notation L := start_locks.
   Notation calm := (ObjectCalls.calm (L := L) Some locked_memory).
-  Notation sound := (locks_sound no_entry root_frames frames_free no_shares locked_memory L Some).
+  Notation sound := (locks_sound no_entry root_frames frames_free no_shares locked_memory L Some 16).
+  Notation settled := (locks_settled no_entry root_frames frames_free no_shares L Some).
   Definition workers_layer := thread_layer L (cell_baton cell_of_cpu unlocked_cell) 144 home_of first_of calm.
   Definition workers_agent := thread_agent T.
   Lemma home_cpu t : (t < 144)%nat -> (home_of t < 16)%nat.
   Proof using. intros _. by apply Nat.mod_upper_bound. Qed.
-  Theorem workers_start t : (t < 144)%nat -> between_calls no_entry workers exports scheduler_code L 144 home_of first_of begins cell_of_cpu unlocked_cell calm sound
+  Theorem workers_start t : (t < 144)%nat -> between_calls no_entry workers exports scheduler_code L 144 home_of first_of begins cell_of_cpu unlocked_cell calm sound settled
     (SchedulerClients.thread_of home_of 144) timer_of (fun c to Y => promised c (SchedulerClients.thread_of home_of 144 c) to Y)
     (can workers 144 home_of worker_of worker_stage worker_due worker_free) t (threads_at_start t) [].
   Proof using.
     intros Ht. unfold threads_at_start, between_calls. destruct (Nat.ltb t 16) eqn:Hlarge; [pose proof (proj1 (Nat.ltb_lt t 16) Hlarge) as Hlt|].
     + assert (home_of t = t) as E by (by apply Nat.mod_small). assert (Z.of_nat t < NUM_CPU) as Hc by (unfold NUM_CPU; lia).
-      left. exists (idle_turn t), ∅, (start_of_cpu t), (start_state t). unfold can, whole_promise. rewrite E. split; [done|]. split; [split; [exact E|done]|]. split; [apply calm_parts; by split|]. split; [apply (locks_sound_start no_entry root_frames frames_free no_shares locked_memory locked_at_start)|].
+      left. exists (idle_turn t), ∅, (start_of_cpu t), (start_state t). unfold can, whole_promise. rewrite E. split; [done|]. split; [split; [exact E|done]|]. split; [apply calm_parts; by split|]. split; [apply (locks_sound_start no_entry root_frames frames_free no_shares locked_memory locked_at_start)|]. split; [apply locks_settled_start|].
       split; [by apply start_holds|]. split; [split; [done|]|split; [|apply none_mine]].
       * assert (worker_stage (idle_turn t) = Goes) as -> by (unfold worker_stage, rests_never, is_idle; cbn [who_is idle_turn]; by rewrite (proj2 (Nat.ltb_lt t 16) Hlt)).
         split; [by apply start_promised|]. split; [|by intros x; unfold worker_free; cbn [step_of idle_turn Nat.eqb]; rewrite andb_false_r].

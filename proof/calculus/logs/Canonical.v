@@ -79,6 +79,64 @@ Section canonical.
     inversion Ht; subst; [eauto|]. exfalso. by eapply Hnt.
   Qed.
 
+  (** ** States of CPUs, one by one, make a state of the machine *)
+  Lemma consistent_nil c s : consistent c [] s -> taus c (P c) s.
+  Proof. intros H. remember [] as l. induction H; try done; [constructor|eauto using taus_snoc]. Qed.
+  Lemma consistent_cons c e l s : consistent c (e :: l) s -> exists s0, consistent c l s0 /\
+    (who e <> c /\ taus c s0 s \/
+     exists p v m, who e = c /\ anext A c s0 = APrim p /\ lstep L c p (amem A s0) l = Ok v m (what e) /\ taus c (aresume A s0 v m) s).
+  Proof.
+    intros H. remember (e :: l) as l'. revert Heql'.
+    induction H as [|l0 s s' H IH Hn|l0 s e0 H IH He|l0 s p v m o H IH Hn Hp]; intros E; simplify_eq/=.
+    - destruct (IH eq_refl) as (s0 & H0 & [[Hw Ht]|(p & v & m & Hw & Hn0 & Hp & Ht)]); exists s0; (split; [done|]).
+      + left. split; [done|]. by eapply taus_snoc.
+      + right. exists p, v, m. split_and!; [done..|]. by eapply taus_snoc.
+    - exists s. split; [done|]. left. split; [done|constructor].
+    - exists s. split; [done|]. right. exists p, v, m. split_and!; [done..|constructor].
+  Qed.
+
+  Lemma reach_taus_only l f c s : (c < ncpu)%nat -> reach ncpu L A P (State l f) -> taus c (f c) s ->
+    exists f', reach ncpu L A P (State l f') /\ f' c = s /\ forall c', c' <> c -> f' c' = f c'.
+  Proof.
+    intros Hc Hr Ht. remember (f c) as s0. revert f Heqs0 Hr.
+    induction Ht as [s|s s' s'' Hn Ht IH]; intros f Heq Hr; [by exists f|].
+    destruct (IH (update A f c s')) as (f' & Hr' & Hf' & Ho); [by rewrite update_same| |].
+    { eapply reach_step; [done|]. exists c. apply step_tau; [done|]. by rewrite <- Heq. }
+    exists f'. split_and!; [done..|]. intros c' Hne. rewrite (Ho c' Hne). unfold update. by rewrite decide_False.
+  Qed.
+  Lemma reach_all_taus n l f0 f : (n <= ncpu)%nat -> reach ncpu L A P (State l f0) -> (forall c, (c < n)%nat -> taus c (f0 c) (f c)) ->
+    exists f', reach ncpu L A P (State l f') /\ (forall c, (c < n)%nat -> f' c = f c) /\ forall c, (n <= c)%nat -> f' c = f0 c.
+  Proof.
+    induction n as [|n IH]; intros Hn Hr Ht; [exists f0; split_and!; [done|lia|done]|].
+    destruct IH as (f1 & Hr1 & H1 & H2); [lia|done|intros c Hc; apply Ht; lia|].
+    destruct (reach_taus_only l f1 n (f n)) as (f2 & Hr2 & E & Ho); [lia|done|rewrite H2 by lia; apply Ht; lia|].
+    exists f2. split_and!; [done| |].
+    - intros c Hc. destruct (decide (c = n)) as [->|Hne]; [done|]. rewrite Ho by done. apply H1. lia.
+    - intros c Hc. rewrite Ho by lia. apply H2. lia.
+  Qed.
+  Lemma finite_choice {T} (inhabitant : T) (R : nat -> T -> Prop) n : (forall c, (c < n)%nat -> exists y, R c y) -> exists f, forall c, (c < n)%nat -> R c (f c).
+  Proof.
+    induction n as [|n IH]; intros H; [exists (fun _ => inhabitant); lia|]. destruct IH as [f Hf]; [intros c Hc; apply H; lia|].
+    destruct (H n) as [y Hy]; [lia|]. exists (fun c => if decide (c = n) then y else f c). intros c Hc.
+    destruct (decide (c = n)) as [->|Hne]; [done|]. apply Hf. lia.
+  Qed.
+  Theorem consistent_reaches l f : (forall c l, lsched L c l) -> Forall (fun e => (who e < ncpu)%nat) l ->
+    (forall c, (c < ncpu)%nat -> consistent c l (f c)) -> exists f', reach ncpu L A P (State l f') /\ forall c, (c < ncpu)%nat -> f' c = f c.
+  Proof.
+    intros Hs. revert f. induction l as [|e l IH]; intros f Hall Hf.
+    - destruct (reach_all_taus ncpu [] P f) as (f' & Hr & H & _); [done|constructor|intros c Hc; by apply consistent_nil, Hf|]. by exists f'.
+    - apply Forall_cons in Hall as [He Hall].
+      destruct (finite_choice (P 0%nat) (fun c s0 => consistent c l s0 /\ (who e <> c /\ taus c s0 (f c) \/
+        exists p v m, who e = c /\ anext A c s0 = APrim p /\ lstep L c p (amem A s0) l = Ok v m (what e) /\ taus c (aresume A s0 v m) (f c))) ncpu) as [f0 H0].
+      { intros c Hc. by apply consistent_cons, Hf. }
+      destruct (IH f0 Hall) as (f1 & Hr1 & H1); [intros c Hc; by apply H0|]. destruct (H0 (who e) He) as [_ [[Hne _]|(p & v & m & _ & Hn & Hp & Ht)]]; [done|].
+      pose proof (H1 (who e) He) as E1. rewrite <- E1 in Hn, Hp.
+      assert (reach ncpu L A P (State (e :: l) (update A f1 (who e) (aresume A (f1 (who e)) v m)))) as Hr2.
+      { eapply reach_step; [exact Hr1|]. exists (who e). destruct e as [c o]. by eapply step_prim. }
+      destruct (reach_all_taus ncpu (e :: l) _ f (le_n _) Hr2) as (f2 & Hr3 & H3 & _); [|by exists f2].
+      intros c Hc. unfold update. destruct (decide (c = who e)) as [->|Hne]; [by rewrite E1|]. rewrite (H1 c Hc). by destruct (H0 c Hc) as [_ [[_ ?]|(? & ? & ? & ? & _)]].
+  Qed.
+
   Lemma consistent_app c e l s : consistent c l s -> others L c e -> consistent c (e ++ l) s.
   Proof.
     intros Hcs He. induction e; [done|]. inversion He; subst. simpl. apply consistent_other; auto.
@@ -110,3 +168,10 @@ Section canonical.
     safe L A (traces ncpu L A P) c (P c) [].
   Proof. intros Hc Hnw. exists (canonical c). split; [apply canonical_init|]. intros. by apply canonical_step. Qed.
 End canonical.
+
+(** Which states a CPU can have depends on its own first state only. *)
+Lemma consistent_start {PRIM MEM : Type} (L : layer PRIM MEM) (A : agent PRIM MEM) (P P' : nat -> ast A) c l s :
+  consistent L A P c l s -> P c = P' c -> consistent L A P' c l s.
+Proof.
+  intros H E. induction H; [rewrite E; constructor|by eapply consistent_tau|by apply consistent_other|by eapply consistent_own].
+Qed.

@@ -33,12 +33,13 @@ Section client.
   Notation whole c := (exactly (fun x => cell_of_cpu c x = true)).
   (** Primitives that the layer below lets a CPU without locks do: those of the clock, and showing values. *)
   Context (passes : cprim -> Prop) (pass_ordinary : forall p, passes p -> switch_means p = Ordinary).
-  (** What all CPUs guarantee for the layer below. *)
-  Context (sound : log L -> Prop).
+  (** What all CPUs guarantee for the layer below; and what holds of a CPU between two calls, and whenever it is handed over. *)
+  Context (sound : log L -> Prop) (settled : nat -> log L -> Prop).
+  Context (settled_stable : forall c e l, others L c e -> sound (e ++ l) -> settled c l -> settled c (e ++ l)).
   Context (pass : forall c p m l, passes p -> calm c l = true -> exists v o, lstep L c p m l = Ok v m o /\ calm c (Event c o :: l) = true /\
-    (sound l -> sound (Event c o :: l))).
-  Context (out_calm : forall c v m l, calm c l = true -> exists o, lstep L c (OUT, [v]) m l = Ok 0 m o /\ calm c (Event c o :: l) = true /\
-    (sound l -> sound (Event c o :: l))).
+    (sound l -> settled c l -> sound (Event c o :: l) /\ settled c (Event c o :: l))).
+  Context (out_calm : forall c v m l, (exists t, (t < nthread)%nat /\ home t = c) -> calm c l = true -> exists o, lstep L c (OUT, [v]) m l = Ok 0 m o /\ calm c (Event c o :: l) = true /\
+    (sound l -> settled c l -> sound (Event c o :: l) /\ settled c (Event c o :: l))).
 
   (** The state of a CPU, which threads are its own, and what is promised to the thread that a CPU is handed to. *)
   Context (ours : nat -> Z -> Prop) (timer : nat -> mem -> Prop) (fits : nat -> Z -> cpu_state -> Prop).
@@ -46,7 +47,7 @@ Section client.
   Notation holds c := (State.holds c (ours c) (timer c)).
   Definition cpu_promise (c n : nat) (w : mem) : Prop := exists Y, holds c Y w /\ fits c (Z.of_nat n) Y.
   Notation cpu_valid := (whole_promise cell_of_cpu cpu_promise).
-  Notation hands := (guaranteed L nthread home first cell_of_cpu parked calm cpu_valid sound).
+  Notation hands := (guaranteed L nthread home first cell_of_cpu parked calm cpu_valid sound settled).
   Notation idle_at u m := (thread_at S home switch_means begin Running (@Idle _ _ C E u m)).
   Notation busy_at u s := (thread_at S home switch_means begin Running (@Busy _ _ C E u s)).
 
@@ -57,8 +58,8 @@ Section client.
   (** Functions that a thread may call, too, which leave the state of the CPU alone: they run to where they return. They may take locks. *)
   Context (uses : string -> list Z -> Prop) (cells_parked : forall c x, cell_of_cpu c x = true -> parked x = true).
   Context (use_runs : forall t (Q : ast TA -> log TL -> Prop) u w f args l, (t < nthread)%nat -> uses f args -> all_parked (fun x => parked x = true) w ->
-    has_cpu t l -> calm (home t) (base l) = true -> sound (base l) ->
-    (forall v l', has_cpu t l' -> calm (home t) (base l') = true -> sound (base l') -> Q (idle_at (creturn C u v) w) l') ->
+    has_cpu t l -> calm (home t) (base l) = true -> sound (base l) -> settled (home t) (base l) ->
+    (forall v l', has_cpu t l' -> calm (home t) (base l') = true -> sound (base l') -> settled (home t) (base l') -> Q (idle_at (creturn C u v) w) l') ->
     exists fd, M f = Some fd /\ exported f = true /\ length args = fn_params fd /\ run TL TA hands t Q (busy_at u (enter fd args [KEnd] w)) l).
   Context (client_steps : forall t u Y, (t < nthread)%nat -> can t u Y -> match cnext C (home t) u with
     | CDone => True | CTau u' => can t u' Y
@@ -74,40 +75,40 @@ Section client.
     Notation at_idle u m := (thread_at S home switch_means begin Running (@Idle _ _ C E u m)).
     (** Between two calls, with the CPU; or waiting for its first turn. *)
     Definition between_calls (x : ast TA) (l : log TL) : Prop :=
-      (exists u m d Y, x = at_idle u (d ∪ m) /\ has_cpu t l /\ calm c (base l) = true /\ sound (base l) /\ holds c Y d /\ can t u Y /\ whole c d /\ mine c m) \/
+      (exists u m d Y, x = at_idle u (d ∪ m) /\ has_cpu t l /\ calm c (base l) = true /\ sound (base l) /\ settled c (base l) /\ holds c Y d /\ can t u Y /\ whole c d /\ mine c m) \/
       (exists u m, x = TState T Suspended (bare S (@Idle _ _ C E u m)) m /\ mine c m /\ forall Y, fits c (Z.of_nat t) Y -> can t (creturn C u 0) Y).
 
     (** It has been started, and comes to run. *)
-    Lemma begins_between d m l : has_cpu t l -> calm c (base l) = true -> sound (base l) -> cpu_valid c t d -> mine c m -> between_calls (TState T Running (bare S (begin t)) (d ∪ m)) l.
+    Lemma begins_between d m l : has_cpu t l -> calm c (base l) = true -> sound (base l) -> settled c (base l) -> cpu_valid c t d -> mine c m -> between_calls (TState T Running (bare S (begin t)) (d ∪ m)) l.
     Proof using begin_can Ht.
-      intros Hcpu Hq Hs [(Y & HY & Hf) Hw] Hm. destruct (begin_can t Ht) as (u & m0 & -> & Hcan). left. exists u, m, d, Y. split_and!; [done..|by apply Hcan|done|done].
+      intros Hcpu Hq Hs Hset [(Y & HY & Hf) Hw] Hm. destruct (begin_can t Ht) as (u & m0 & -> & Hcan). left. exists u, m, d, Y. split_and!; [done..|by apply Hcan|done|done].
     Qed.
 
     Section call.
       Context (u : cstate C) (d0 m : mem) (Hd0 : whole c d0) (Hm : mine c m).
-      Notation runs_to := (runs_to kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm cpu_valid sound t between_calls u).
-      Notation thread_runs := (thread_runs kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm cpu_promise sound t between_calls u d0 m).
-      Notation may_switch := (may_switch L nthread home first cell_of_cpu parked calm sound t).
+      Notation runs_to := (runs_to kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm cpu_valid sound settled t between_calls u).
+      Notation thread_runs := (thread_runs kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm cpu_promise sound settled t between_calls u d0 m).
+      Notation may_switch := (may_switch L nthread home first cell_of_cpu parked calm sound settled t).
 
       Lemma back_idle d Y l v : may_switch l -> holds c Y d -> can t (creturn C u v) Y -> d ##ₘ m -> dom (d ∪ m) =@{gset cell} dom (d0 ∪ m) ->
         between_calls (at_idle (creturn C u v) (d ∪ m)) l.
       Proof using Hd0 Hm.
-        intros (Hc & Hq & Hs) HY Hcan Hd Hdom. left. exists (creturn C u v), m, d, Y. split_and!; [done..| |done]. by apply (exactly_rest cell_of_cpu parked c d0 d m).
+        intros (Hc & Hq & Hs & Hset) HY Hcan Hd Hdom. left. exists (creturn C u v), m, d, Y. split_and!; [done..| |done]. by apply (exactly_rest cell_of_cpu parked c d0 d m).
       Qed.
       (** A call of which [may_call] holds runs to where it is between two calls. *)
       Lemma call_runs f args fd Y l : holds c Y d0 -> length args = fn_params fd ->
         walks (may_pass nthread home t passes) kernel_entry M c (ours c) (timer c) (fits c) (Z.of_nat t) (fn_body fd)
           (fun _ Z => can t (creturn C u 0) Z) (fun _ _ => False) (fun v Z => can t (creturn C u v) Z) (args ++ replicate (fn_locals fd) 0) Y ->
         M f = Some fd -> may_switch l -> runs_to (enter fd args [KEnd] (d0 ∪ m)) l.
-      Proof using stack_below own_calm fits_thread pass pass_ordinary Hd0 Hm begin_can Ht.
+      Proof using stack_below own_calm settled_stable fits_thread pass pass_ordinary Hd0 Hm begin_can Ht.
         intros HY _ Hwalk _ Hl. pose proof (mine_disjoint cell_of_cpu parked c d0 m Hd0 Hm) as Hdm.
         assert (HJ : thread_runs (enter fd args [KEnd] (d0 ∪ m)) l); [|by apply HJ].
-        pose proof (thread_runs_tau kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm cpu_promise sound t between_calls u d0 m) as Htau.
+        pose proof (thread_runs_tau kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm cpu_promise sound settled t between_calls u d0 m) as Htau.
         unfold enter. eapply (wp_sound B M c thread_runs Htau (fn_body fd)).
         - apply (Hwalk d0 HY (log TL) thread_runs may_switch l m Htau); [|intros to d l0 Q Hh|done|done].
-          + apply (thread_runs_quiet kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm own_calm cpu_promise sound t between_calls u d0 m passes (pass c) pass_ordinary).
-          + intros Hd Hg HQ. apply (thread_runs_switch kernel_entry C exported M stack_below L nthread home first begin cell_of_cpu parked calm own_calm cpu_promise sound t between_calls u d0 m Hd0 Hm
-              (fun d l Hl Hp Hw => begins_between d m l (proj1 Hl) (proj1 (proj2 Hl)) (proj2 (proj2 Hl)) (conj Hp Hw) Hm) to d l0 Q);
+          + apply (thread_runs_quiet kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm own_calm cpu_promise sound settled settled_stable t between_calls u d0 m passes (pass c) pass_ordinary).
+          + intros Hd Hg HQ. apply (thread_runs_switch kernel_entry C exported M stack_below L nthread home first begin cell_of_cpu parked calm own_calm cpu_promise sound settled settled_stable t between_calls u d0 m Hd0 Hm
+              (fun d l Hl Hp Hw => begins_between d m l (proj1 Hl) (proj1 (proj2 Hl)) (proj1 (proj2 (proj2 Hl))) (proj2 (proj2 (proj2 Hl))) (conj Hp Hw) Hm) to d l0 Q);
               [|done..|].
             * destruct Hh as [Hne (Z & HZ & Hf)]. destruct (fits_thread _ _ _ Hf) as (n & -> & Hn & Hlt). exists n. split_and!; [done| |done|done|by exists Z]. by intros ->.
             * intros d' g' (Z & HZ & Hf). apply HQ. by exists Z.
@@ -129,8 +130,8 @@ Section client.
 
     (** Whatever the client does next. *)
     Theorem between_calls_step x l : between_calls x l -> safe_step TL TA hands t (run TL TA hands t between_calls) x l.
-    Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can Ht.
-      intros [(u & m & d & Y & -> & [Hon Htr] & Hq & Hsound & HY & Hcan & Hd & Hm)|(u & m & -> & Hm & Hcan)]; unfold safe_step.
+    Proof using stack_below own_calm settled_stable fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can Ht.
+      intros [(u & m & d & Y & -> & [Hon Htr] & Hq & Hsound & Hset & HY & Hcan & Hd & Hm)|(u & m & -> & Hm & Hcan)]; unfold safe_step.
       - assert (Hn : anext A c (@Idle _ _ C E u (d ∪ m)) = match cnext C c u with
           | CDone => ADone
           | CTau u' => ATau (@Idle _ _ C E u' (d ∪ m))
@@ -143,31 +144,33 @@ Section client.
         + destruct Hstep as [Hstep|[Huse Hafter]].
           2: { assert (all_parked (fun x => parked x = true) (d ∪ m)) as Hall.
             { intros y v [Hy|[_ Hy]]%lookup_union_Some_raw; [apply (cells_parked c), Hd; by eexists|by apply Hm in Hy as [_ Hy]]. }
-            destruct (use_runs t between_calls u (d ∪ m) f args l Ht Huse Hall (conj Hon Htr) Hq Hsound) as (fd & HM & Hexp & Hlen & Hrun).
-            { intros v l' Hc' Hq' Hs'. left. by exists (creturn C u v), m, d, Y. }
+            destruct (use_runs t between_calls u (d ∪ m) f args l Ht Huse Hall (conj Hon Htr) Hq Hsound Hset) as (fd & HM & Hexp & Hlen & Hrun).
+            { intros v l' Hc' Hq' Hs' Hset'. left. by exists (creturn C u v), m, d, Y. }
             cbn [estart c_engine]. rewrite HM, Hexp. cbn [andb]. by rewrite (proj2 (Nat.eqb_eq _ _) Hlen). }
           destruct Hstep as (Hexp & fd & HM & Hlen & Hwalk).
           assert (Es : estart E f args (d ∪ m) = Some (enter fd args [KEnd] (d ∪ m))).
           { cbn [estart c_engine]. rewrite HM, Hexp. cbn [andb]. by rewrite (proj2 (Nat.eqb_eq _ _) Hlen). }
           rewrite Es. eapply (call_runs u d m Hd Hm f args fd Y l HY Hlen Hwalk HM). by split_and!.
-        + change (switch_means (OUT, [v])) with Ordinary. intros l' Hr. pose proof Hr as (e & _ & _ & HG & _ & _).
+        + change (switch_means (OUT, [v])) with Ordinary. intros l' Hr.
+          pose proof (settled_rely L nthread home first cell_of_cpu parked calm cpu_valid sound settled settled_stable t l l' (conj Hon Htr) Hset Hr) as Hset'. pose proof Hr as (e & _ & _ & HG & _ & _).
           destruct (baton_replay L X nthread home first calm calm hands t l l' own_calm Hon Hr) as (Hon' & Hq' & Htr').
-          rewrite Htr in Htr'. rewrite Hq in Hq'. destruct (out_calm c v (d ∪ m) (base l') Hq') as (o & Eo & Hqo & Hso).
+          rewrite Htr in Htr'. rewrite Hq in Hq'. destruct (out_calm c v (d ∪ m) (base l') (ex_intro _ t (conj Ht eq_refl)) Hq') as (o & Eo & Hqo & Hso). destruct (Hso (proj1 HG) Hset') as [Hso' Hseto].
           change (amem TA (at_idle u (d ∪ m))) with (d ∪ m). cbn [lstep thread_layer]. unfold thread_step_of.
-          rewrite decide_True by exact Hon'. rewrite Htr', Eo. split; [split; [exact (Hso (proj1 HG))|by constructor; [|exact (proj2 HG)]]|].
-          apply run_done. left. exists (creturn C u 0), m, d, Y. split_and!; [done| |exact Hqo|exact (Hso (proj1 HG))|done..].
+          rewrite decide_True by exact Hon'. rewrite Htr', Eo. split; [split; [exact Hso'|exact (conj I (proj2 HG))]|].
+          apply run_done. left. exists (creturn C u 0), m, d, Y. split_and!; [done| |exact Hqo|exact Hso'|exact Hseto|done..].
           split; [exact Hon'|]. simpl. by rewrite decide_True.
       - change (anext TA t (TState T Suspended (bare S (@Idle _ _ C E u m)) m)) with (APrim (STATE := ast TA) (@PResume cprim)).
         intros l' Hr. pose proof Hr as (e & _ & _ & HG & _ & Hleg). cbn [lstep thread_layer amem thread_agent tmem]. unfold thread_step_of.
         destruct (decide (current_thread L first c (cpu_view L home l') = t)) as [Hon|]; [|done].
         destruct (transit L home c l') as [d|] eqn:Ed; [|done].
-        pose proof (handed_valid L nthread home first cell_of_cpu parked calm cpu_valid l' c d (proj2 HG) Ed) as Hv. rewrite Hon in Hv.
+        pose proof (handed_valid L nthread home first cell_of_cpu parked calm cpu_valid settled l' c d (proj2 HG) Ed) as Hv. rewrite Hon in Hv.
         destruct (transit_valid L X nthread home first calm (fun _ _ _ => True) own_calm (fun _ _ _ _ _ _ => I) l' c d Hleg Ed) as [_ Hq].
-        split; [split; [exact (proj1 HG)|by constructor; [|exact (proj2 HG)]]|]. assert (has_cpu t (Event t UResume :: l')) as Hcpu by (split; [exact Hon|]; simpl; by rewrite decide_True).
-        destruct (handed_started L nthread home first cell_of_cpu parked calm cpu_valid l' t (proj2 HG)) as [-> | ->].
-        + destruct Hv as [(Y & HY & Hf) Hw]. apply run_done. left. exists (creturn C u 0), m, d, Y. by split_and!; [done..|exact (proj1 HG)|done|by apply Hcan| |].
+        pose proof (handed_settled L nthread home first cell_of_cpu parked calm cpu_valid sound settled settled_stable l' c d Hleg HG Ed) as Hset.
+        split; [split; [exact (proj1 HG)|exact (conj I (proj2 HG))]|]. assert (has_cpu t (Event t UResume :: l')) as Hcpu by (split; [exact Hon|]; simpl; by rewrite decide_True).
+        destruct (handed_started L nthread home first cell_of_cpu parked calm cpu_valid settled l' t (proj2 HG)) as [-> | ->].
+        + destruct Hv as [(Y & HY & Hf) Hw]. apply run_done. left. exists (creturn C u 0), m, d, Y. by split_and!; [done..|exact (proj1 HG)|done|done|by apply Hcan| |].
         + change (aresume TA) with (thread_resume T).
-          rewrite (proj2 (begins_anew kernel_entry C exported M home begin t (@Idle _ _ C E u m) m)). apply run_done. apply begins_between; [done..|exact (proj1 HG)|done|done].
+          rewrite (proj2 (begins_anew kernel_entry C exported M home begin t (@Idle _ _ C E u m) m)). apply run_done. apply begins_between; [done..|exact (proj1 HG)|done|done|done].
     Qed.
   End thread.
 
@@ -176,7 +179,7 @@ Section client.
   Notation running t := (run TL TA hands t (between_calls t)).
 
   Lemma running_step t x l : (t < nthread)%nat -> running t x l -> safe_step TL TA hands t (running t) x l.
-  Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can.
+  Proof using stack_below own_calm settled_stable fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can.
     intros Ht Hrun. destruct Hrun as [x l Hx|x x' l Hn Hrun|x l p Hn Hp Hrun].
     - by apply between_calls_step.
     - unfold safe_step. by rewrite Hn.
@@ -187,31 +190,31 @@ Section client.
   Proof using start. intros Ht. apply run_done. by apply start. Qed.
 
   Lemma kept_start : hands [].
-  Proof using sound_start. split; [exact sound_start|constructor]. Qed.
+  Proof using sound_start. by split; [exact sound_start|]. Qed.
 
   (** The C never goes wrong, whatever the threads of all CPUs do. *)
   Theorem client_never_wrong : never_wrong nthread TL TA P.
-  Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can start sound_start.
+  Proof using stack_below own_calm settled_stable fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can start sound_start.
     apply (invariant_never_wrong nthread TL TA P hands kept_start (fun t => running t) running_start running_step).
   Qed.
   (** Whenever a CPU is being handed over, its state fits the thread that comes. *)
   Theorem state_at_switch l c d : traces nthread TL TA P l -> transit L home c l = Some d ->
     cpu_valid c (current_thread L first c (cpu_view L home l)) d.
-  Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can start sound_start.
+  Proof using stack_below own_calm settled_stable fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can start sound_start.
     intros [f Hr] Ed.
     destruct (local_invariant nthread TL TA P hands kept_start (fun t => running t) running_start running_step _ Hr) as [[[_ HG] _] _].
-    by apply (handed_valid L nthread home first cell_of_cpu parked calm cpu_valid).
+    by apply (handed_valid L nthread home first cell_of_cpu parked calm cpu_valid settled).
   Qed.
   (** What all CPUs guarantee for the layer below holds always. *)
   Theorem sound_always l : traces nthread TL TA P l -> sound (base l).
-  Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can start sound_start.
+  Proof using stack_below own_calm settled_stable fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can start sound_start.
     intros [f Hr]. by destruct (local_invariant nthread TL TA P hands kept_start (fun t => running t) running_start running_step _ Hr) as [[[HG _] _] _].
   Qed.
   (** Each call returns, if the CPU is handed back: a thread runs to where it is between two calls, whatever the others do. Down
       to shared memory by [threads_return_on_shared_memory]. *)
   Theorem calls_return g t : reach nthread TL TA P g -> (t < nthread)%nat ->
     hands (glog g) /\ exists l e, glog g = e ++ l /\ others TL t e /\ running t (gagent g t) l.
-  Proof using stack_below own_calm fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can start sound_start.
+  Proof using stack_below own_calm settled_stable fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can start sound_start.
     intros Hr Ht.
     destruct (local_invariant nthread TL TA P hands kept_start (fun t => running t) running_start running_step _ Hr) as [[HG _] Hall].
     split; [exact HG|]. by apply Hall.

@@ -27,7 +27,7 @@ Section calls.
 
   (** What a thread has of objects between two calls: no frame's words. *)
   Definition no_frames : Represent.objects O := {[OwnedFrames := OwnedFramesState ∅]}.
-  Definition uses (f : string) (args : list Z) : Prop := exists p, spec f args = Some p /\ answers O no_frames no_frames p.
+  Definition uses (f : string) (args : list Z) : Prop := allowed O spec no_frames (Made f args).
 
   Lemma no_frames_rep : rep O no_frames ∅.
   Proof using.
@@ -94,23 +94,51 @@ Section calls.
   Proof using. intros Hc. eexists. split; [reflexivity|]. apply (container_answers (update1 container_usage) [c] (fun s => container_usage s c)); [done|by apply read_answers]. Qed.
   Theorem uses_quota c : 0 <= c <= ROOT -> uses "container_quota" [c].
   Proof using. intros Hc. eexists. split; [reflexivity|]. apply (container_answers (update1 container_quota) [c] (fun s => container_quota s c)); [done|by apply read_answers]. Qed.
+  (** And read what the frame table says of a frame. *)
+  Notation frames := (frame_slot kernel_entry root_quota frames_start shares_start).
+  Notation cpu_frames := (kernel_owned_frames kernel_entry root_quota frames_start shares_start).
+  Lemma frames_read_answers g : (forall t, exists v, g t = Some (v, t)) ->
+    answers O no_frames no_frames (expand O (top_frame_memory O frames cpu_frames (table_only g) Ret)).
+  Proof using.
+    intros Hg. cbn [expand top_frame_memory]. unfold locked_with. constructor. intros v a Hr.
+    inversion Hr as [k o s a1 Ho Hv|? ? Ho| |]; subst; [|done]. injection Ho as <-. destruct s as [s|s|s|s|h|? ?]; try done.
+    destruct (Hg (table s)) as [w Ew]. eapply (answers_loc _ _ _ _ _ w (<[FrameMemoryObject := FrameMemoryState s]> no_frames)).
+    { unfold on_frame_memory. cbn [slot_object frames owned_frames_object cpu_frames]. rewrite lookup_insert.
+      rewrite lookup_insert_ne by done. unfold no_frames at 1. rewrite lookup_singleton. cbn [slot_out frames owned_frames_out cpu_frames]. unfold table_only. rewrite Ew. f_equal. f_equal. cbn [slot_in frames owned_frames_in cpu_frames].
+      assert (FrameMemory (table s) (private s) = s) as -> by by destruct s. rewrite insert_insert. by apply insert_id. }
+    constructor. intros v' a Hr'. inversion Hr' as [| |? o st a1 Ho Hs Hv2|? ? Ho]; subst; [|done]. injection Ho as <-.
+    match goal with |- answers _ _ ?a _ => assert (a = no_frames) as ->; [|constructor] end. apply delete_insert. by apply lookup_singleton_ne.
+  Qed.
+  Theorem uses_frame_free_count : uses "frame_free_count" [].
+  Proof using. eexists. split; [reflexivity|]. apply (frames_read_answers frame_free_count). intros t. by eexists. Qed.
+  Theorem uses_frame_state f : frame_id f = true -> uses "frame_state" [f].
+  Proof using.
+    intros Hf. assert (f <? NUM_FRAME = true) as Hb by (apply Z.ltb_lt; apply frame_id_true in Hf; lia). exists (expand O (top_state O frames cpu_frames [f] Ret)). split; [reflexivity|].
+    cbn [top_state]. rewrite Hb. apply (frames_read_answers (fun t => frame_state t f)). intros t. unfold frame_state. rewrite Hf. by eexists.
+  Qed.
 
   (** What all CPUs guarantee each other of the locks' objects. *)
   Context (passes : cprim -> Prop) (L : layer cprim mem) (lock_event_of : lop L -> option (lock_event mem)).
-  Context (below : has_locks NUM_LOCK kernel_budget init kernel_guarded passes L lock_event_of).
-  Definition locks_sound : log L -> Prop := objects_sound O NUM_LOCK kernel_budget init L lock_event_of.
+  Context (below : has_locks NUM_LOCK kernel_budget init kernel_guarded passes L lock_event_of) (ncpu : nat).
+  Definition locks_sound : log L -> Prop := objects_sound O spec NUM_LOCK kernel_budget init L lock_event_of ncpu no_frames.
+  (** CPU [c] is between two calls. *)
+  Definition locks_settled : nat -> log L -> Prop := objects_settled O spec NUM_LOCK kernel_budget L lock_event_of no_frames.
   Lemma locks_sound_start : locks_sound [].
   Proof using objects. apply objects_sound_start. apply start_apart. Qed.
+  Lemma locks_settled_start c : locks_settled c [].
+  Proof using. apply objects_settled_start. Qed.
+  Lemma locks_settled_stable c e l : others L c e -> locks_sound (e ++ l) -> locks_settled c l -> locks_settled c (e ++ l).
+  Proof using objects. apply (objects_settled_stable O spec NUM_LOCK kernel_budget init kernel_guarded layout_good L lock_event_of ncpu no_frames). Qed.
 
   (** Whatever happens, the cells that a lock guards represent a valid object when it was last released. *)
   Lemma locks_valid l k o : locks_sound l -> kernel_object_of k = Some o ->
     exists s, kernel_rep kernel_entry o s (published init k (lock_part lock_event_of l)) /\ kernel_valid o s.
   Proof using objects.
-    intros (_ & x & Hx & _) Ho. pose proof (same_log_published O init k _ _ (lo_init _ _ _ layout_good k) Hx) as Hd. unfold same_data in Hd.
+    intros (_ & _ & x & Hx & _) Ho. pose proof (same_log_published O init k _ _ (lo_init _ _ _ layout_good k) Hx) as Hd. unfold same_data in Hd.
     cbn [obj_of_lock kernel_layout] in Hd. rewrite Ho in Hd. destruct Hd as (s & _ & Hr & Hv). by exists s.
   Qed.
 
-  Context (nthread : nat) (home first : nat -> nat) (begin : nat -> ast (system C (c_engine (arch_builtins kernel_entry) M exported))).
+  Context (nthread : nat) (home first : nat -> nat) (home_cpu : forall t, (t < nthread)%nat -> (home t < ncpu)%nat) (begin : nat -> ast (system C (c_engine (arch_builtins kernel_entry) M exported))).
   Context (cell_of_cpu : nat -> cell -> bool) (valid : nat -> nat -> mem -> Prop).
   Notation calm := (calm lock_event_of init).
   Notation S := (shared_kernel kernel_entry M exported C).
@@ -120,18 +148,19 @@ Section calls.
   Notation base l := (base L (cpu_view L home l)).
   Notation has_cpu := (has_cpu (D:=mem) home first L).
   (** Such a call runs to its return, and leaves the thread, and its CPU, all their cells. *)
-  Theorem use_runs t (Q : ast (thread_agent T) -> log TL -> Prop) u w f args l : uses f args -> all_parked (fun x => unlocked_cell x = true) w ->
-    has_cpu t l -> calm (home t) (base l) = true -> locks_sound (base l) ->
-    (forall v l', has_cpu t l' -> calm (home t) (base l') = true -> locks_sound (base l') ->
+  Theorem use_runs t (Q : ast (thread_agent T) -> log TL -> Prop) u w f args l : (t < nthread)%nat -> uses f args -> all_parked (fun x => unlocked_cell x = true) w ->
+    has_cpu t l -> calm (home t) (base l) = true -> locks_sound (base l) -> locks_settled (home t) (base l) ->
+    (forall v l', has_cpu t l' -> calm (home t) (base l') = true -> locks_sound (base l') -> locks_settled (home t) (base l') ->
        Q (thread_at S home switch_means begin Running (@Idle _ _ C E (creturn C u v) w)) l') ->
     exists fd, M f = Some fd /\ exported f = true /\ length args = fn_params fd /\
-      run TL (thread_agent T) (guaranteed L nthread home first cell_of_cpu unlocked_cell calm valid locks_sound) t Q
+      run TL (thread_agent T) (guaranteed L nthread home first cell_of_cpu unlocked_cell calm valid locks_sound locks_settled) t Q
         (thread_at S home switch_means begin Running (@Busy _ _ C E u (enter fd args [KEnd] w))) l.
-  Proof using kernel objects below.
-    intros Huse Hw Hcpu Hcalm Hsound HQ.
-    apply (object_call kernel_entry C exported M O spec NUM_LOCK kernel_budget init kernel_guarded layout_good
-      (kernel_disciplined kernel_entry root_quota frames_start shares_start) implemented start_valid passes L lock_event_of below nthread home first begin
-      cell_of_cpu unlocked_cell (fun k m => map_filter_subseteq _ m) (fun k m r Hd Hp => kernel_guarded_unlocked m r Hd Hp k) object_cells
-      valid t Q u w Hw no_frames no_frames_cells HQ f args l Hsound Hcpu Hcalm no_frames_rep no_frames_exact Huse).
+  Proof using kernel objects below home_cpu.
+    intros Ht Huse Hw Hcpu Hcalm Hsound Hset HQ.
+    exact (object_call kernel_entry C exported M O spec NUM_LOCK kernel_budget init kernel_guarded layout_good
+      (kernel_disciplined kernel_entry root_quota frames_start shares_start) implemented start_valid passes L lock_event_of below ncpu nthread home first home_cpu begin
+      cell_of_cpu unlocked_cell no_frames no_frames_cells no_frames_rep no_frames_exact
+      (fun k m => map_filter_subseteq _ m) (fun k m r Hd Hp => kernel_guarded_unlocked m r Hd Hp k) object_cells
+      valid t Ht Q u w Hw HQ f args l Hsound Hset Hcpu Hcalm Huse).
   Qed.
 End calls.
