@@ -1,6 +1,7 @@
 //! Bounds of loops, and of how often instructions are executed, that people state: believed, said to be so, and refused where
 //! there is nothing of which they could be true.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use wcet_paths::analysis::{analyse, Request};
@@ -28,13 +29,19 @@ fn bounded(request: &Request) -> Report {
     analyse(request, &mut |_, _, _| {})
 }
 
-fn cases() -> impl Iterator<Item = (Target, Request, Report)> {
-    [ARM, RISC_V, X86].into_iter().map(|target| {
+/// For each target a request and the report about it, with nothing stated: the tests share them, as each takes the whole search.
+static UNAIDED: LazyLock<Vec<(Target, Request, Report)>> = LazyLock::new(|| {
+    let unaided = |target| {
         let data = build(target, "c", LIST, &["-O1"]);
         let request = Request { entry: Some("walk".to_string()), timeout: Some(SEARCH), ..request(target, data) };
         let unaided = bounded(&request);
         (target, request, unaided)
-    })
+    };
+    [ARM, RISC_V, X86].map(unaided).into()
+});
+
+fn cases() -> impl Iterator<Item = (Target, Request, &'static Report)> {
+    UNAIDED.iter().map(|(target, request, unaided)| (*target, request.clone(), unaided))
 }
 
 #[test]
