@@ -32,6 +32,7 @@ pub mod il;
 mod register;
 pub mod riscv;
 mod sleigh;
+mod specification;
 mod x86;
 
 use std::collections::BTreeSet;
@@ -56,7 +57,8 @@ pub struct Lifter<'p> {
 const GLOBAL_POINTER: &str = "__global_pointer$";
 
 impl<'p> Lifter<'p> {
-    /// Loads the semantics of the program's architecture, which takes a tenth of a second.
+    /// Loads the semantics of the program's architecture, which takes a tenth of a second if no lifter of the same
+    /// architecture has been there before.
     pub fn new(program: &'p Program) -> Result<Lifter<'p>, SetupError> {
         Lifter::tracking(program, Registers::of(program.architecture))
     }

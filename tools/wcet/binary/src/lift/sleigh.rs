@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::load::{Architecture, Program};
-use libsla::{
-    Address, AddressSpace, AddressSpaceId, GhidraSleigh, InstructionLoader, PcodeInstruction, Sleigh, VarnodeData,
-};
+use crate::load::Program;
+use libsla::{Address, AddressSpace, AddressSpaceId, InstructionLoader, PcodeInstruction, Sleigh, VarnodeData};
 
 use crate::lift::error::SetupError;
 use crate::lift::il::Register;
 use crate::lift::register::Registers;
+use crate::lift::specification::{Specification, SPECIFICATION_OF_THUMB};
 
 pub(crate) struct Semantics<'p> {
     program: &'p Program,
-    sleigh: GhidraSleigh,
+    sleigh: Specification,
     code: AddressSpace,
     /// Tracked registers: offset in SLEIGH's register space -> register and its size.
     pub registers: BTreeMap<u64, (Register, u8)>,
@@ -41,40 +40,17 @@ impl InstructionLoader for Bytes<'_> {
 impl<'p> Semantics<'p> {
     /// Of ARM's second instruction set.
     pub fn of_thumb(program: &'p Program) -> Result<Semantics<'p>, SetupError> {
-        Semantics::load(
-            program,
-            Registers::of(program.architecture),
-            sleigh_config::processor_arm::PSPEC_ARMTTHUMB,
-            sleigh_config::processor_arm::SLA_ARM7_LE,
-        )
+        let specification = Specification::read(&SPECIFICATION_OF_THUMB)?;
+        Semantics::load(program, Registers::of(program.architecture), specification)
     }
 
     /// That give values to these registers.
     pub fn new(program: &'p Program, registers: Registers) -> Result<Semantics<'p>, SetupError> {
-        let (processor, specification): (&str, &[u8]) = match program.architecture {
-            Architecture::X86_64 => {
-                (sleigh_config::processor_x86::PSPEC_X86_64, sleigh_config::processor_x86::SLA_X86_64)
-            }
-            Architecture::Arm => (sleigh_config::processor_arm::PSPEC_ARMT, sleigh_config::processor_arm::SLA_ARM7_LE),
-            Architecture::RiscV64 => {
-                (sleigh_config::processor_riscv::PSPEC_RV64GC, sleigh_config::processor_riscv::SLA_RISCV_LP64D)
-            }
-            Architecture::RiscV32 => {
-                (sleigh_config::processor_riscv::PSPEC_RV32GC, sleigh_config::processor_riscv::SLA_RISCV_ILP32D)
-            }
-        };
-        Semantics::load(program, registers, processor, specification)
+        Semantics::load(program, registers, Specification::of(program.architecture)?)
     }
 
-    fn load(
-        program: &'p Program,
-        table: Registers,
-        processor: &str,
-        specification: &[u8],
-    ) -> Result<Semantics<'p>, SetupError> {
+    fn load(program: &'p Program, table: Registers, sleigh: Specification) -> Result<Semantics<'p>, SetupError> {
         let fault = |cause: libsla::Error| SetupError(cause.to_string());
-        let builder = GhidraSleigh::builder().processor_spec(processor).map_err(fault)?;
-        let sleigh = builder.build(specification).map_err(fault)?;
         let mut registers = BTreeMap::new();
         let mut space = None;
         for register in table.all() {

@@ -132,3 +132,27 @@ fn code_that_ends() {
     assert!(lifter.lift(0x1000).is_ok());
     assert!(lifter.lift(0x1004).is_err() && lifter.lift(0x1002).is_err());
 }
+
+#[test]
+fn what_another_program_had_at_an_address_is_forgotten() {
+    // Of two registers the one to the other, and their sum.
+    let pairs: [(Architecture, &[u8], &[u8]); 4] = [
+        (Architecture::X86_64, &[0x89, 0xd8], &[0x01, 0xd8]),
+        (Architecture::Arm, &0xe1a0_0001u32.to_le_bytes(), &0xe080_0001u32.to_le_bytes()),
+        (Architecture::RiscV64, &0x0005_8513u32.to_le_bytes(), &0x00c5_8533u32.to_le_bytes()),
+        (Architecture::RiscV32, &0x0005_8513u32.to_le_bytes(), &0x00c5_8533u32.to_le_bytes()),
+    ];
+    for (architecture, copy, sum) in pairs {
+        let operations = |address: u64, code: &[u8]| {
+            let program = Program::from_code(architecture, address, code);
+            let instruction = Lifter::new(&program).unwrap().lift(address);
+            format!("{:?}", instruction.unwrap_or_else(|error| panic!("{architecture:?}: {error}")).ops)
+        };
+        for address in [0x10, 0x3f0, 0x1000] {
+            let first = operations(address, copy);
+            // Where no other program was.
+            assert_eq!(operations(address, sum), operations(address + 0x4000, sum), "{architecture:?} at {address:#x}");
+            assert_eq!(operations(address, copy), first, "{architecture:?} at {address:#x}");
+        }
+    }
+}
