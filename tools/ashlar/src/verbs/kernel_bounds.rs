@@ -2,11 +2,13 @@
 
 use diagnostics::input_file::{self, MOST_DATA};
 use output::Failure;
+use project::{stems, Project};
 use response::Thread;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use system::{Assets, System};
 
 /// Of the kernel's report, what is used here.
@@ -157,8 +159,7 @@ impl KernelBounds {
         let mut calls = BTreeSet::new();
         for program in programs {
             let name = program.display();
-            let data = std::fs::read(program).map_err(|error| format!("{name} cannot be read: {error}"))?;
-            let sha256: String = Sha256::digest(data).iter().map(|byte| format!("{byte:02x}")).collect();
+            let sha256 = hash(program).map_err(|error| format!("{name} cannot be read: {error}"))?;
             let found = closed.programs.iter().find(|one| one.sha256 == sha256);
             let found = found.ok_or_else(|| format!("the kernel was bounded without {name} as it is now"))?;
             match (&found.calls, &found.reason) {
@@ -184,6 +185,56 @@ impl KernelBounds {
     }
 }
 
+/// What the bounds of a kernel come from, as one number: where it is the same, so are they, and a minute's computing is saved.
+pub struct Known(String);
+
+impl Known {
+    /// None if something cannot be read.
+    pub fn of(command: &Command, analyser: &Path, programs: &[PathBuf], project: &Project) -> Option<Known> {
+        let (root, machines) = (project.root(), project.machines().join("timing"));
+        let kernel = project.kernel(&builder::KernelOptions::default().configuration());
+        let mut files = vec![analyser.to_path_buf(), kernel, root.join("kernel/timing.toml")];
+        files.extend(stems(&machines, "toml").into_iter().map(|name| machines.join(format!("{name}.toml"))));
+        files.extend(programs.iter().cloned());
+        let mut all = Sha256::new();
+        all.update(format!("{:?}", command.get_args().collect::<Vec<_>>()));
+        for file in files {
+            all.update(hash(&file).ok()?);
+        }
+        Some(Known(hexadecimal(&all.finalize())))
+    }
+
+    /// Whether `file` has the bounds that come from it, as they were written.
+    pub fn holds(&self, file: &Path) -> bool {
+        hash(file).is_ok_and(|hash| std::fs::read_to_string(note(file)).is_ok_and(|text| text == self.text(&hash)))
+    }
+
+    /// Notes that `file` has them.
+    pub fn note(&self, file: &Path) {
+        let noted = hash(file).and_then(|hash| std::fs::write(note(file), self.text(&hash)));
+        if noted.is_err() {
+            drop(std::fs::remove_file(note(file)));
+        }
+    }
+
+    fn text(&self, hash: &str) -> String {
+        format!("{} {hash}\n", self.0)
+    }
+}
+
+/// Where it stands what the bounds in a file come from.
+fn note(file: &Path) -> PathBuf {
+    file.with_extension("from")
+}
+
+fn hash(file: &Path) -> std::io::Result<String> {
+    Ok(hexadecimal(&Sha256::digest(std::fs::read(file)?)))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The executables that run on processors of threads with reservations; None if a thread there runs what its parent loads.
 pub fn programs(system: &System, assets: &Assets) -> Option<Vec<PathBuf>> {
     let threads = system.threads();
@@ -205,4 +256,40 @@ pub fn threads(system: &system::System) -> Vec<Thread> {
         lends_to: one.lends_to,
     };
     system.threads().into_iter().map(thread).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Known;
+    use std::path::PathBuf;
+    use std::process::Command;
+    use testing::Folder;
+
+    #[test]
+    fn bounds_are_computed_again_when_anything_they_come_from_has_changed() {
+        let root = Folder::new("known");
+        let project = project::Project::at(&root);
+        let kernel = project.kernel(&builder::KernelOptions::default().configuration());
+        let (analyser, program) = (root.write("wcet", "1"), root.write("program", "2"));
+        let machine = project.machines().join("timing/a.toml");
+        let inputs = [&analyser, &program, &kernel, &root.join("kernel/timing.toml"), &machine];
+        inputs.iter().for_each(|file| drop(root.write(file, "1")));
+        let bounds = root.write("bounds.json", "bounds");
+        let known = |options: &[&str], programs: &[PathBuf]| {
+            Known::of(Command::new("wcet").args(options), &analyser, programs, &project).unwrap()
+        };
+        let programs = [program.clone()];
+        assert!(!known(&["--kernel"], &programs).holds(&bounds), "nothing is noted yet");
+        known(&["--kernel"], &programs).note(&bounds);
+        assert!(known(&["--kernel"], &programs).holds(&bounds));
+        assert!(!known(&["--kernel", "--set"], &programs).holds(&bounds));
+        assert!(!known(&["--kernel"], &[]).holds(&bounds));
+        for file in inputs.into_iter().chain([&bounds]) {
+            let old = std::fs::read(file).unwrap();
+            root.write(file, "changed");
+            assert!(!known(&["--kernel"], &programs).holds(&bounds), "{}", file.display());
+            std::fs::write(file, old).unwrap();
+            assert!(known(&["--kernel"], &programs).holds(&bounds), "{}", file.display());
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! `timing --system`: the worst response of each thread with a reservation, from the kernel's bounds and the description.
 
-use super::kernel_bounds::{programs, threads, Calls, KernelBounds, Latency};
+use super::kernel_bounds::{programs, threads, Calls, KernelBounds, Known, Latency};
 use crate::results::SystemTimingResult;
 use builder::on_demand::ANALYSER;
 use builder::{assets, build_kernel, build_programs, find_system, KernelOptions};
@@ -91,7 +91,7 @@ pub fn timing_system(name: &str, options: &BoundOptions, project: &Project, outp
     }
 }
 
-/// Bounds the kernel, for any programs and for these; the file with its report.
+/// Bounds the kernel, for any programs and for these, unless that is known; the file with its report.
 fn bound_kernel(
     options: &BoundOptions,
     programs: &[PathBuf],
@@ -115,11 +115,20 @@ fn bound_kernel(
     if options.output.quiet || output.is_quiet() {
         command.arg("--quiet");
     }
+    // A machine that is named may be a file anywhere.
+    let known = options.machine.is_none().then(|| Known::of(&command, &analyser, programs, project)).flatten();
+    if known.as_ref().is_some_and(|known| known.holds(&file)) {
+        return Ok(file);
+    }
     let status = command.status().map_err(|error| {
         Failure::unable(format!("{} cannot be started: {error}", analyser.display()), "remove it and try again")
     })?;
     match status.code() {
-        Some(0) => Ok(file),
+        Some(0) => {
+            // Without the note the kernel is only bounded again.
+            known.iter().for_each(|known| known.note(&file));
+            Ok(file)
+        }
         Some(code) => Err(Failure::Passed(u8::try_from(code).unwrap_or(2))),
         None => Err(Failure::unable(format!("the analyser was killed: {status}"), "is there enough memory?")),
     }

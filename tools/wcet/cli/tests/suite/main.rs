@@ -4,4 +4,3 @@ mod bound;
 mod flow;
 mod kernel;
 mod kernel_page;
-mod whole_kernel;
