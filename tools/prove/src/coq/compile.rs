@@ -2,6 +2,7 @@
 //!
 //! A file is compiled only if its text, Coq's version or options, or anything that it depends on has changed.
 
+use crate::coq::COLLECTOR;
 use crate::error::Error;
 use crate::finding::Finding;
 use crate::progress::Progress;
@@ -112,7 +113,7 @@ impl Copy {
         let mut command = Command::new("timeout");
         command.args([(20 * seconds).to_string(), "prlimit".into(), format!("--cpu={seconds}")]);
         command.args(["coqc", "-q", "-time", "-Q", ".", ROOT]);
-        command.args(&self.options).arg(file).current_dir(&self.folder);
+        command.args(&self.options).arg(file).current_dir(&self.folder).env(COLLECTOR.0, COLLECTOR.1);
         let done = command.output().map_err(|error| Error::not_started("coqc", error))?;
         if done.status.success() {
             let text = read(&self.folder.join(file))?;

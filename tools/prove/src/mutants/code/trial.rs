@@ -6,6 +6,7 @@
 
 use crate::coq::compile::{make_folder, refusal, Copy};
 use crate::coq::overlay::Links;
+use crate::coq::COLLECTOR;
 use crate::error::Error;
 use crate::mutants::code::excerpt::{excerpt, marks, said, About, Excerpt, Form, Keep, DONE};
 use crate::mutants::code::verdicts::{key, Verdict, Verdicts};
@@ -210,7 +211,7 @@ impl Trials<'_> {
     fn coqc(&self, file: &str, seconds: u64, folder: &Path) -> Result<Output, Error> {
         let mut command = Command::new("sh");
         command.args(["-c", "ulimit -S -t $0 && exec \"$@\"", &seconds.to_string(), "coqc", "-q", "-w", "none", "-Q"]);
-        command.arg(&self.copy.folder).args([ROOT, file]).current_dir(folder);
+        command.arg(&self.copy.folder).args([ROOT, file]).current_dir(folder).env(COLLECTOR.0, COLLECTOR.1);
         command.output().map_err(|error| Error::not_started("coqc", error))
     }
 
