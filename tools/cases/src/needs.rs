@@ -8,6 +8,9 @@
 //! alone = true           # it measures or watches real time: no other test beside it, default false
 //! exclusive = "proofs"   # of the tests with the same word one runs at a time
 //! ```
+//!
+//! Words of `exclusive` in the tree: "cargo" where it compiles, "proofs", and for tests with one of the tools that are built when they
+//! are first asked for "analyser", "drivercheck", "validator": one test waits while such a tool is built, and the others have it.
 
 use serde::Deserialize;
 
