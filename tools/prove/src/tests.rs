@@ -87,6 +87,27 @@ fn coq_says_what_a_theorem_rests_on() {
 }
 
 #[test]
+fn coq_is_asked_again_when_a_file_or_a_question_has_changed() {
+    let small = Small::make("ask-again");
+    let questions = small.root.join("build/.ask");
+    // The answers, and whether Coq gave them now.
+    let ask = |names: &[&str]| {
+        let (copy, ..) = small.build();
+        let names: BTreeSet<String> = names.iter().map(|name| format!("Ashlar.{name}")).collect();
+        let answers = ask(&copy, &names).unwrap();
+        (answers, std::fs::remove_dir_all(&questions).is_ok())
+    };
+    let (first, asked) = ask(&["Main.main", "Main.other"]);
+    assert!(asked && first.len() == 1);
+    assert_eq!(ask(&["Main.main", "Main.other"]), (first.clone(), false));
+    assert_eq!(ask(&["Main.main"]), (first, true));
+    small.write("Main.v", &MAIN.replace("True", "0 < Code.size").replace("exact I", "exact size_positive"));
+    let (changed, asked) = ask(&["Main.main"]);
+    assert!(asked);
+    assert_eq!(changed["Ashlar.Main.main"].statement, "(0 < Code.size)%nat");
+}
+
+#[test]
 fn a_changed_file_breaks_its_dependents_in_a_folder_of_links() {
     let small = Small::make("links");
     let (copy, _, _) = small.build();

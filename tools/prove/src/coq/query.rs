@@ -1,13 +1,19 @@
 //! Queries to Coq about theorems: the statement of each and the axioms it uses.
+//!
+//! Answers are kept beside the compiled files, and hold as long as these are of the same sources: as the files are not compiled
+//! again, Coq is not asked again.
 
-use crate::coq::compile::{make_folder, Copy};
+use crate::coq::compile::{make_folder, version, Copy};
+use crate::coq::COLLECTOR;
 use crate::error::Error;
 use crate::sources::tree::{read, ROOT};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// What Coq says about one theorem.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// Its type, as printed.
     pub statement: String,
@@ -24,8 +30,39 @@ pub fn module(theorem: &str) -> &str {
     theorem.rsplit_once('.').map_or("", |(module, _)| module)
 }
 
+/// Answers by their theorems.
+type Answers = BTreeMap<String, Answer>;
+
+/// Answers that are kept, and what they are about.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    about: String,
+    answers: Answers,
+}
+
+const KEPT: &str = "answers.json";
+
 /// Asks about each of `theorems` (qualified names of compiled modules). Those that do not exist are not in the answer.
-pub fn ask(copy: &Copy, theorems: &BTreeSet<String>) -> Result<BTreeMap<String, Answer>, Error> {
+pub fn ask(copy: &Copy, theorems: &BTreeSet<String>) -> Result<Answers, Error> {
+    let about = about(&copy.keys(&version()?)?, theorems);
+    let path = copy.folder.join(KEPT);
+    let kept = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
+    if let Some(kept) = kept.filter(|kept| kept.about == about) {
+        return Ok(kept.answers);
+    }
+    let kept = Kept { about, answers: ask_now(copy, theorems)? };
+    std::fs::write(&path, serde_json::json!(kept).to_string()).map_err(|error| Error::unwritable(&path, error))?;
+    Ok(kept.answers)
+}
+
+/// A number of all that was compiled and of the theorems: the answers are the same if it is.
+fn about(keys: &BTreeMap<String, String>, theorems: &BTreeSet<String>) -> String {
+    let all: Vec<&String> = theorems.iter().collect();
+    let hash = Sha256::digest(format!("{keys:?}\n{}", script(&all, true).0));
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn ask_now(copy: &Copy, theorems: &BTreeSet<String>) -> Result<Answers, Error> {
     let folder = copy.folder.join(".ask");
     make_folder(&folder)?;
     let mut asked: Vec<&String> = theorems.iter().collect();
@@ -37,7 +74,7 @@ pub fn ask(copy: &Copy, theorems: &BTreeSet<String>) -> Result<BTreeMap<String, 
         let path = folder.join("Ask.v");
         std::fs::write(&path, &script).map_err(|error| Error::unwritable(&path, error))?;
         let mut command = Command::new("coqc");
-        command.args(["-q", "-Q", ".", ROOT, ".ask/Ask.v"]).current_dir(&copy.folder);
+        command.args(["-q", "-Q", ".", ROOT, ".ask/Ask.v"]).current_dir(&copy.folder).env(COLLECTOR.0, COLLECTOR.1);
         let done = command.output().map_err(|error| Error::not_started("coqc", error))?;
         if done.status.success() {
             if together && !assumptions(&read(&folder.join("all.rests.out"))?).is_empty() {
@@ -111,7 +148,19 @@ fn assumptions(said: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{assumptions, line_of, module, statement};
+    use super::{about, assumptions, line_of, module, statement};
+    use std::collections::{BTreeMap, BTreeSet};
+
+    #[test]
+    fn other_files_and_other_theorems_are_asked_about_again() {
+        let keys = |b: &str| BTreeMap::from([("A.v".to_string(), "1".to_string()), ("B.v".into(), b.into())]);
+        let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<BTreeSet<String>>();
+        let first = about(&keys("2"), &names(&["A.a", "B.b"]));
+        assert_eq!(first, about(&keys("2"), &names(&["B.b", "A.a"])));
+        assert_ne!(first, about(&keys("3"), &names(&["A.a", "B.b"])));
+        assert_ne!(first, about(&keys("2"), &names(&["A.a"])));
+        assert_ne!(first, about(&keys("2"), &names(&["A.a", "B.c"])));
+    }
 
     #[test]
     fn reads_answers() {
