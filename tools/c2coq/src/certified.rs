@@ -66,6 +66,7 @@ pub const CERTIFIED: &[Certified] = &[
             "sched_loan.c",
         ],
     },
+    Certified { name: "cv", layer: "cv", lock: "TICKET", code: "layers/cv/Code.v", sources: &[] },
     Certified { name: "device", layer: "device", lock: "TICKET", code: "layers/device/Code.v", sources: &[] },
 ];
 

@@ -1,0 +1,59 @@
+(** Condition variables: each owner's cells are its own, and determine the state.
+
+    A thread waits in one variable at most, once ([cv_waits_once]): its links can be in one part of memory only. *)
+From Ashlar Require Export layers.cv.Representation lang.logic.Memory.
+Local Opaque gmap_lookup gmap_partial_alter.
+
+Theorem cv_waits_once cv cv' s s' d d' t : cv_rep cv s d -> cv_rep cv' s' d' -> d ##ₘ d' -> t ∈ threads s -> t ∉ threads s'.
+Proof.
+  intros (_ & Hx & _) (_ & Hx' & _) Hd Ht Ht'.
+  destruct (proj2 (Hx (field_cell "cv_waiter" t "next"))) as [v Hv]; [apply link_cell; [done|names]|].
+  destruct (proj2 (Hx' (field_cell "cv_waiter" t "next"))) as [v' Hv']; [apply link_cell; [done|names]|].
+  by destruct (proj1 (map_disjoint_spec d d') Hd _ _ _ Hv Hv').
+Qed.
+
+(** ** One state, one memory *)
+Theorem cv_rep_cells cv s d d' : cv_rep cv s d -> cv_rep cv s d' -> d = d'.
+Proof.
+  intros (_ & Hx & Hh & Hw) (_ & Hx' & Hh' & Hw'). apply own_eq. intros x. destruct (decide (x ∈ cv_cells cv (threads s))) as [Hin|Hout].
+  - assert (forall o t l f, holds o t l d -> holds o t l d' -> f ∈ l.*1 -> d !! field_cell o t f = d' !! field_cell o t f) as Hsame.
+    { intros o t l f H H' (e & -> & He)%elem_of_list_fmap. rewrite (proj1 (Forall_forall _ _) H e He). symmetry.
+      exact (proj1 (Forall_forall _ _) H' e He). }
+    apply cv_cells_in in Hin as [(f & -> & Hf)%elem_of_list_fmap|(t & (w & -> & Hin)%elem_of_list_fmap & (f & -> & Hf)%elem_of_list_fmap)].
+    + by eapply Hsame.
+    + by eapply Hsame; [by apply Hw|by apply Hw'|].
+  - destruct (d !! x) as [v|] eqn:E; [by destruct Hout; apply Hx; eauto|]. destruct (d' !! x) eqn:E'; [|done]. destruct Hout. apply Hx'. eauto.
+Qed.
+
+(** ** One memory, one state *)
+Lemma list_determined l0 l l' : NONE ∉ l -> NONE ∉ l' -> NoDup (l0 ++ l) -> NoDup (l0 ++ l') ->
+  (forall u, u ∈ l0 ++ l -> u ∈ l0 ++ l' -> after u (l0 ++ l) = after u (l0 ++ l')) -> first_or NONE l = first_or NONE l' -> l = l'.
+Proof.
+  revert l0 l'. induction l as [|u l IH]; intros l0 [|u' l'] Hn Hn' Hd Hd' Ha Hf; simpl in Hf; subst; [done|by destruct Hn'; left|by destruct Hn; left|].
+  f_equal. apply not_elem_of_cons in Hn as [_ Hn], Hn' as [_ Hn'].
+  assert (forall l, NoDup (l0 ++ u' :: l) -> after u' (l0 ++ u' :: l) = first_or NONE l) as Hu.
+  { intros k Hk. apply neighbours; rewrite <- Permutation_middle, NoDup_cons, elem_of_app in Hk; tauto. }
+  apply (IH (l0 ++ [u'])); [done|done|by rewrite <- (assoc_L (++))..|by rewrite <- !(assoc_L (++))|].
+  rewrite <- Hu, <- (Hu l') by done. apply Ha; apply elem_of_app; right; by left.
+Qed.
+Theorem cv_rep_state cv s s' d : cv_rep cv s d -> cv_rep cv s' d -> s = s'.
+Proof.
+  intros (Hv & _ & [(Hf & _ & Hl) Hm]%cv_contents_linked) (Hv' & _ & [(Hf' & _ & Hl') Hm']%cv_contents_linked).
+  assert (threads s = threads s') as E.
+  { apply (list_determined []); [by apply cv_valid_none..|apply Hv|apply Hv'| |congruence]. intros u Hu Hu'.
+    destruct (Hl u Hu) as [H _], (Hl' u Hu') as [H' _]. simpl. congruence. }
+  clear Hv Hv' Hf Hf' Hl Hl'. revert s' Hm' E. induction s as [|w s IH]; intros [|w' s'] Hm' E; [done..|]. injection E as E1 E2. f_equal.
+  - destruct (Hm w) as [H1 H2], (Hm' w') as [H1' H2']; [by left..|]. rewrite E1 in *. rewrite H1 in H1'. rewrite H2 in H2'.
+    destruct w as [t [] []], w' as [t' [] []]; simpl in *; congruence.
+  - apply IH; [intros; apply Hm; by right|intros; apply Hm'; by right|done].
+Qed.
+
+(** There are cells that represent the initial state: the theorems are not vacuous. *)
+Theorem cv_initial_cells : exists d, exactly all_cells d.
+Proof.
+  set (cells := (seqZ 0 NUM_CV ≫= head_cells) ++ (seqZ 0 NUM_THREAD ≫= fun t => place t :: link_cells t)).
+  exists (memory (fun _ => 0) cells). intros x. rewrite memory_dom. unfold cells, all_cells.
+  rewrite elem_of_app, !elem_of_list_bind. split.
+  - intros [(i & H & Hi%elem_of_seqZ)|(i & H & Hi%elem_of_seqZ)]; [left|right]; exists i; (split; [lia|done]).
+  - intros [(i & Hi & H)|(i & Hi & H)]; [left|right]; exists i; (split; [done|apply elem_of_seqZ; lia]).
+Qed.
