@@ -7,6 +7,8 @@ From Ashlar Require Export lang.logic.Timed.
 Definition both (P Q : mem -> Prop) (m : mem) : Prop := exists d e, m = d ∪ e /\ d ##ₘ e /\ P d /\ Q e.
 Infix "∗" := both (at level 80, right associativity).
 
+Lemma both_mono (P P' Q Q' : mem -> Prop) m : (forall d, P d -> P' d) -> (forall d, Q d -> Q' d) -> (P ∗ Q) m -> (P' ∗ Q') m.
+Proof. intros HP HQ (d & e & ? & ? & ? & ?). exists d, e. auto. Qed.
 Lemma both_pure (P Q : mem -> Prop) (F : Prop) m : (P ∗ (fun d => F /\ Q d)) m -> F /\ (P ∗ Q) m.
 Proof. intros (d & e & ? & ? & ? & HF & ?). split; [exact HF|]. by exists d, e. Qed.
 Lemma both_pure_left (P Q : mem -> Prop) (F : Prop) m : ((fun d => F /\ P d) ∗ Q) m -> F /\ (P ∗ Q) m.
