@@ -11,7 +11,7 @@ Proof.
 Qed.
 Lemma threads_join s t : threads (cv_join s t) = threads s ++ [t].
 Proof. unfold threads, cv_join. by rewrite fmap_app. Qed.
-(** Marks change, and nobody's place does. *)
+(** Marks change, and no waiter's place does. *)
 Lemma threads_prepare_wait s t : threads (cv_prepare_wait s t) = threads s.
 Proof. by apply change_threads. Qed.
 Lemma threads_wake s t : threads (cv_wake s t) = threads s.

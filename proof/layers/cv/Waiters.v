@@ -1,6 +1,6 @@
 (** Condition variables: waiters in cells.
 
-    A list [l1 ++ m ++ l2] becomes [l1 ++ m' ++ l2] by two stores, whoever comes or goes: into the cell that says what follows [l1] and
+    A list [l1 ++ m ++ l2] becomes [l1 ++ m' ++ l2] by two stores when a thread comes or goes: into the cell that says what follows [l1] and
     into the one that says what precedes [l2]. *)
 From Ashlar Require Export layers.cv.Fifo.
 Local Opaque gmap_lookup gmap_partial_alter.
