@@ -56,6 +56,21 @@ Section rules.
   Notation timed := (timed quiet kernel_entry M this).
   Notation owned := (owned kernel_entry M this).
 
+  (** A call that works on a part. *)
+  Lemma timed_part f args (P R : mem -> Prop) (post : Z -> mem -> Prop) m : (forall d, P d -> timed f args d post) -> (P ∗ R) m ->
+    timed f args m (fun v => post v ∗ R).
+  Proof.
+    intros Ht (d & e & -> & Hd & HP & HR') G J g rest Q HJ HE Hrest HQ'. apply map_disjoint_union_l in Hrest as [H1 H2]. rewrite <- (assoc_L (∪)).
+    apply (Ht d HP G J g (e ∪ rest) Q HJ HE); [by apply map_disjoint_union_r|]. intros v d' Hp [H3 H4]%map_disjoint_union_r. rewrite (assoc_L (∪)).
+    apply HQ'; [by exists d', e|by apply map_disjoint_union_l].
+  Qed.
+  Lemma timed_other f args (P R : mem -> Prop) (post : Z -> mem -> Prop) m : (forall d, R d -> timed f args d post) -> (P ∗ R) m ->
+    timed f args m (fun v => P ∗ post v).
+  Proof.
+    intros Ht (d & e & -> & Hd & HP & HR'). eapply timed_mono; [|apply (timed_part f args R P post); [done|]; exists e, d].
+    - intros v m (x & y & -> & Hx & Hp & Hy). exists y, x. split_and!; [by apply map_union_comm|done..].
+    - split_and!; [by apply map_union_comm|done..].
+  Qed.
   Lemma during_call_part x f es (Qn Qb : locals -> mem -> Prop) Qr r m args (P Q : mem -> Prop) (post : Z -> mem -> Prop) :
     evals es r m = Some args -> (P ∗ Q) m -> (forall d, P d -> timed f args d post) ->
     (forall v m', (post v ∗ Q) m' -> Qn (set_result x v r) m') -> during (Call x f es) Qn Qb Qr r m.
