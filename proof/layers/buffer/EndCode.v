@@ -153,4 +153,26 @@ Section proof.
           waits_nowhere self (blocked w) ∗ has_taken self v') m') as H by permute Hm'.
         eapply both_mono; [exact (fun d H => H)| |exact H]. intros d1. apply both_mono; [done|]. intros d2. apply both_assoc3.
   Qed.
+
+  (** A thread that has waited acquires the lock first. *)
+  Lemma lock_of b r d : 0 <= b < NUM_BUFFER -> r !! 0%nat = Some b -> evals [Bin W32 Add (Const 89) (Var 0)] r d = Some [LOCK_BUFFER_BASE + b].
+  Proof using.
+    intros Hb Hr. cbn [evals eval]. rewrite Hr. cbn [binary]. unfold NUM_BUFFER, LOCK_BUFFER_BASE in *. by rewrite wrap32_small by lia.
+  Qed.
+  Theorem buffer_insert_waited_until b word m g (Q : call_post) : 0 <= b < NUM_BUFFER ->
+    fwp J "spinlock_acquire" [LOCK_BUFFER_BASE + b] m g (fun _ m g => fwp J "buffer_end_insert" [b; word] m g Q) ->
+    fwp J "buffer_insert_waited" [b; word] m g Q.
+  Proof using HM HJ.
+    intros Hb Hlock. eapply fwp_body; [exact HJ|by apply HM|done|]. unfold body_wp, buffer_insert_waited_code. cbn [fn_body fn_locals wp]. locals_simpl.
+    eexists. split; [by apply (lock_of b)|]. eapply fwp_mono; [|exact Hlock]. cbn beta. intros _ m1 g1 H1. exists [b; word]. split; [evaluate|].
+    eapply fwp_mono; [|exact H1]. cbn beta. intros v m2 g2 H2. exists v. split; [by locals_simpl; evaluate|exact H2].
+  Qed.
+  Theorem buffer_remove_waited_until b m g (Q : call_post) : 0 <= b < NUM_BUFFER ->
+    fwp J "spinlock_acquire" [LOCK_BUFFER_BASE + b] m g (fun _ m g => fwp J "buffer_end_remove" [b] m g Q) ->
+    fwp J "buffer_remove_waited" [b] m g Q.
+  Proof using HM HJ.
+    intros Hb Hlock. eapply fwp_body; [exact HJ|by apply HM|done|]. unfold body_wp, buffer_remove_waited_code. cbn [fn_body fn_locals wp]. locals_simpl.
+    eexists. split; [by apply (lock_of b)|]. eapply fwp_mono; [|exact Hlock]. cbn beta. intros _ m1 g1 H1. exists [b]. split; [evaluate|].
+    eapply fwp_mono; [|exact H1]. cbn beta. intros v m2 g2 H2. exists v. split; [by locals_simpl; evaluate|exact H2].
+  Qed.
 End proof.
