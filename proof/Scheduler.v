@@ -6,7 +6,7 @@
     scheduler decide who runs, hand over to a thread that is kept to run next, block, sleep until a deadline, end, and start others that are not in
     use, in any order that their client likes; and they call functions that [Main] is about, which take locks. What is not in them: threads that are
     woken before their deadline, or from other CPUs, or whose time is lent. *)
-From Ashlar Require Export layers.UnlockedCells layers.spinlock.LocksInThreads layers.spinlock.Proof.
+From Ashlar Require Export layers.UnlockedCells layers.spinlock.LocksInThreads layers.spinlock.Proof machine.threads.ThreadDeadlock.
 From Ashlar Require Export layers.sched.threads.SchedulerClients layers.sched.threads.KernelHistory layers.sched.cpu.StartUpCode.
 From Ashlar Require Import layers.pagemap.Code.
 Local Opaque gmap_lookup gmap_partial_alter.
@@ -242,7 +242,32 @@ Section shared_memory.
     exact (here scheduler_never_wrong).
   Qed.
 
-  (** * 8. All this on one shared memory
+  Notation TL := (thread_layer locks (cell_baton cell_of_cpu unlocked_cell) nthread home first calm).
+  Local Lemma finished_free g t : reach nthread TL (thread_agent T) P g -> (t < nthread)%nat -> current_thread locks first (home t) (cpu_view locks home (glog g)) = t ->
+    anext (thread_agent T) t (gagent g t) = ADone -> (held (home t) (base locks (cpu_view locks home (glog g)))).1 = [].
+  Proof using cpus code kernel objects cells_unlocked threads arch client_calls begins START start.
+    intros Hr Ht _ Hd. destruct (here scheduler_calls_return g t Hr Ht) as (l & e & El & He & Hrun). pose proof (reach_legal _ _ _ _ _ Hr) as Hleg. rewrite El in Hleg |- *.
+    inversion Hrun as [x l0 Hb|x x' l0 Hn|x l0 p Hn]; subst; [|congruence|congruence].
+    destruct Hb as [(u & m & d & Y & _ & Hcpu & Hcalm & _)|(u & m & E & _)]; [|rewrite E in Hd; discriminate Hd].
+    destruct (others_base nthread _ home first locks calm e l t Hleg Hcpu He) as [Hb _]. apply calm_parts in Hcalm as [Hc _].
+    assert ((held (home t) (base locks (cpu_view locks home l))).1 = []) as Hh.
+    { etransitivity; [|exact Hc]. f_equal. f_equal. symmetry. apply lock_part_all. }
+    assert (base locks (cpu_view locks home (e ++ l)) = base locks (cpu_view locks home e) ++ base locks (cpu_view locks home l)) as Eb by exact (base_app home locks e l).
+    rewrite Eb. clear -Hb Hh. induction Hb as [|y b Hy Hb IH]; [exact Hh|]. simpl. by rewrite decide_False.
+  Qed.
+  (** * 8. No deadlock
+
+      As long as the current thread of a CPU has not finished, some thread can take a step: threads never wait for each other in a cycle, since
+      locks are taken in falling order and no CPU is handed over while it holds one. A thread that sleeps waits for its deadline, or for being woken. *)
+  Theorem threads_never_deadlock g c : reach nthread TL (thread_agent T) P g -> (c < ncpu)%nat ->
+    let t := current_thread locks first c (cpu_view locks home (glog g)) in anext (thread_agent T) t (gagent g t) <> ADone ->
+    exists t' g', (t' < nthread)%nat /\ cpu_step nthread TL (thread_agent T) t' g g'.
+  Proof using cpus code kernel objects cells_unlocked threads arch client_calls begins START start.
+    exact (threads_no_deadlock NUM_LOCK kernel_budget (cell_data init kernel_guarded) T (cell_baton cell_of_cpu unlocked_cell) ncpu nthread home first calm P START
+      never_wrong_here finished_free g c).
+  Qed.
+
+  (** * 9. All this on one shared memory
 
       CPUs that interleave over one memory, each with a continuation for every thread of its own, with the locks' code linked in: none does
       anything undefined, no two are about to touch the same cell, and in the log of threads that explains what they have done, each CPU that
@@ -269,7 +294,7 @@ Section shared_memory.
     rewrite <- E2. rewrite <- E3 in Hd.
     exact (here highest_priority_runs _ c d Ht Hd).
   Qed.
-  (** * 9. Calls return on shared memory
+  (** * 10. Calls return on shared memory
 
       In every execution there in which its CPU moves, and turns to it, again and again, a thread is between two calls again and again. *)
   Theorem scheduler_calls_return_on_shared_memory (ex : nat -> multicore HW0 (A := flat_agent T0)) (schedule : nat -> nat) t :
@@ -311,7 +336,7 @@ Section start_up.
   Context (passes : cprim -> Prop) (timer : nat -> mem -> Prop).
   Notation calls := (start_up_calls home base time_period time_budget process defined).
 
-  (** * 10. Start-up
+  (** * 11. Start-up
 
       Whatever the memory of queues, threads and the scheduler contains: after [queue_init], [thread_init] and [sched_init], and [thread_define]
       and [sched_reserve] for each thread of the system, every CPU has cells of its own, none of which is another's, in which [sched_init_cpu]

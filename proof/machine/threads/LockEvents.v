@@ -36,11 +36,14 @@ Record has_locks (nlock : Z) (budget : nat) (init : Z -> mem) (guarded : Z -> me
   others_ordinary : forall p, passes p -> switch_means p = Ordinary }.
 
 (** The lock layer itself is one. *)
+Lemma lock_part_all nlock budget init guarded (l : log (lock_layer nlock budget (cell_data init guarded))) :
+  lock_part (L := lock_layer nlock budget (cell_data init guarded)) Some l = l.
+Proof. induction l as [|[w o] l IH]; [done|]. exact (f_equal (cons (Event w o)) IH). Qed.
 Lemma locks_have_locks nlock budget init guarded :
   has_locks nlock budget init guarded (fun _ => False) (lock_layer nlock budget (cell_data init guarded)) Some.
 Proof.
   split; [|done..]. intros c f k m l Hf.
-  set (x := lock_part _ l). assert (x = l) as -> by (subst x; induction l as [|[w o] l IH]; [done|]; exact (f_equal (cons (Event w o)) IH)).
+  rewrite lock_part_all.
   change (lstep (lock_layer nlock budget (cell_data init guarded)) c (f, [k]) m l) with (lock_step nlock budget (cell_data init guarded) c (f, [k]) m l).
   destruct (lock_step _ _ _ _ _ _ _); [done..|]. by eexists.
 Qed.
