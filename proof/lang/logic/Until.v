@@ -1,4 +1,4 @@
-(** Functions that end with the release of a lock.
+(** Functions that release a lock, acquire one, or block.
 
     What a release does is the judgement's own: the log gets an event, or a specification takes a step. So a theorem about such a function
     is about one judgement [J], and what it needs of the release is a premise: that the call, with memory as the function leaves it, has the

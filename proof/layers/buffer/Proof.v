@@ -1,4 +1,4 @@
-(** Bounded buffers: the C up to the release of the buffer's lock.
+(** Bounded buffers: the C of start-up, of the turn, and of leaving, up to the release of the buffer's lock.
 
     [W l]: what the layers below work on, after the threads [l] have been woken, in this order. *)
 From Ashlar Require Export layers.buffer.Ring layers.buffer.Code layers.cv.WakeCode lang.logic.Until.
