@@ -1,6 +1,7 @@
 //! SLEIGH's specifications of instruction sets, as read from their compiled form. Reading one takes a tenth of a second, and each
 //! program needs one: those that no program uses any more are kept for the next.
 
+use std::cell::Cell;
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
 
@@ -74,22 +75,26 @@ fn idle(architecture: Architecture) -> Option<GhidraSleigh> {
     Some(idle.swap_remove(place).1)
 }
 
-/// Code that cannot be read.
-struct NoCode;
+/// Code that cannot be read, and whether it was to be.
+#[derive(Default)]
+struct NoCode(Cell<bool>);
 
 impl InstructionLoader for NoCode {
     fn load_instruction_bytes(&self, _: &VarnodeData) -> Result<Vec<u8>, String> {
+        self.0.set(true);
         Err("no code".to_string())
     }
 }
 
 /// Makes libsla forget the instructions that it has decoded last and would not read again at the same addresses. Each of these
-/// attempts takes the place of one, and decodes nothing; one that finds its address among what is kept says so by another error.
+/// attempts takes the place of one, and decodes nothing. One that finds its address among what is kept reads no code before it decodes,
+/// or fails in another way.
 fn forgets_instructions(sleigh: &GhidraSleigh) -> bool {
     let code = sleigh.default_code_space();
     (0..MORE_THAN_KEPT).all(|number| {
-        let nowhere = Address::new(code.clone(), number * 16);
-        matches!(sleigh.disassemble_pcode(&NoCode, nowhere), Err(libsla::Error::DependencyError { .. }))
+        let (none, nowhere) = (NoCode::default(), Address::new(code.clone(), number * 16));
+        let failed = sleigh.disassemble_pcode(&none, nowhere);
+        matches!(failed, Err(libsla::Error::DependencyError { .. })) && none.0.get()
     })
 }
 
