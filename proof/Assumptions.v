@@ -30,6 +30,7 @@ Definition theorems := (
   @Scheduler.no_lost_wake_up,
   @Scheduler.locked_objects_valid,
   @Scheduler.threads_refine_specification,
+  @Scheduler.threads_never_deadlock,
   @Scheduler.scheduler_on_shared_memory,
   @Scheduler.scheduler_calls_return_on_shared_memory,
   @Scheduler.start_up_promises).

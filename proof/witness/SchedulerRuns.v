@@ -268,7 +268,7 @@ Qed.
 
 Section runs.
   Notation L := start_locks.
-  Notation calm := (ObjectCalls.calm (L := L) Some locked_memory).
+  Notation calm := (LockEvents.calm (L := L) Some locked_memory).
   Notation sound := (locks_sound no_entry root_frames frames_free no_shares locked_memory L Some 16).
   Notation settled := (locks_settled no_entry root_frames frames_free no_shares L Some).
   Definition workers_layer := thread_layer L (cell_baton cell_of_cpu unlocked_cell) 144 home_of first_of calm.
