@@ -43,11 +43,6 @@ void run_init_cpu(void)
     sched_init_cpu();
 }
 
-void run_idle(void)
-{
-    trap_idle();
-}
-
 /* Checks that the machine has what the system needs. */
 static void check_needs(uint32_t free_frames)
 {

@@ -21,18 +21,18 @@
 #define SENDER_SEND 2u  /* waits until received */
 #define SENDER_FAULT 3u /* as a call; the words describe the exception, the reply does not go to the registers */
 
-/* One cache line each, with all that a message to a waiting receiver reads. Guarded by LOCK_ENDPOINT_BASE + e; owner
- * and flags are constant after start-up. */
+/* One cache line each, with all that a message to a waiting receiver reads; 512 bytes apart, kernel.ld says why. Guarded by
+ * LOCK_ENDPOINT_BASE + e; owner and flags are constant after start-up. */
 struct endpoint {
     uint32_t receiver; /* the thread that has waited longest to receive, perhaps with ENDPOINT_MORE; NONE: none waits */
     uint32_t busy;     /* number of threads in the queue of senders; and ENDPOINT_CLOSED */
     uint32_t flags;
     uint32_t owner;
-    uint32_t spare[12];
+    uint32_t spare[124];
 };
 
-/* A thread's part in messages, one cache line. caller is guarded by the lock of endpoint `through`, the fields from
- * server on by the lock of the endpoint the thread waits on; through is used by the thread itself only. */
+/* A thread's part in messages, one cache line, 512 bytes from the next. caller is guarded by the lock of endpoint `through`, the
+ * fields from server on by the lock of the endpoint the thread waits on; through is used by the thread itself only. */
 struct endpoint_thread {
     uint32_t caller;  /* thread that waits for this thread's reply, perhaps with ENDPOINT_FAULT; or NONE */
     uint32_t through; /* the endpoint it has received from last, or receives from: that of the caller's call */
@@ -43,7 +43,7 @@ struct endpoint_thread {
     uint64_t badge;
     uint64_t action; /* words 0 and 1 of the reply to a fault message */
     uint64_t ip;
-    uint64_t spare[2];
+    uint64_t spare[58];
 };
 
 static struct endpoint endpoint[NUM_ENDPOINT];

@@ -12,7 +12,7 @@
 #include "timer.h"
 #include "uctx.h"
 
-/* One cache line each. Guarded by LOCK_NOTIFY_BASE + n; owner is constant after start-up. */
+/* One cache line each, 512 bytes apart, kernel.ld says why. Guarded by LOCK_NOTIFY_BASE + n; owner is constant after start-up. */
 struct notification {
     uint64_t bits;
     uint32_t waiter;  /* the thread that has waited longest; NONE: none waits */
@@ -21,7 +21,7 @@ struct notification {
     uint32_t watcher; /* CPU that runs a guest until a bit is set, or NONE */
     uint32_t open;    /* 1: its owner lives, from creation until teardown. Else no bit is set */
     uint32_t spare;
-    uint64_t spare_words[4];
+    uint64_t spare_words[60];
 };
 
 static struct notification notification[NUM_NOTIFICATION];

@@ -58,6 +58,7 @@ void process_init(void)
     }
     process_create_init();
     process_load_init();
+    process_memory_init();
     process_copy_init();
     process_thread_init();
     process_unmap_init();

@@ -7,11 +7,10 @@
  * CPU serves requests only when it is in no other kernel operation, so each of its threads is then blocked, ready,
  * ended, or current, never in transition.
  *
- * Locks: LOCK_PROCESS_BASE + p guards p's state and counters, and which CPU makes the next step of its creation. No other
- * lock is taken while it is held. LOCK_PROCESS_SPACE_BASE + p is held while pages are mapped, and while a page that was
- * found is used: its frame stays p's. Only locks of page maps and shares are taken while it is held.
- * LOCK_PROCESS_REQUEST_BASE + cpu guards the requests to that CPU. Grants and definitions are written by start-up
- * and constant afterwards. */
+ * Locks: LOCK_PROCESS_BASE + p guards p's state and counters, and which CPU makes the next step of its creation.
+ * LOCK_PROCESS_SPACE_BASE + p guards whether a CPU uses p's pages: it does while it maps one, and while it does something with
+ * one that it has found, whose frame stays p's. LOCK_PROCESS_REQUEST_BASE + cpu guards the requests to that CPU. No other lock
+ * is taken while one of these is held. Grants and definitions are written by start-up and constant afterwards. */
 #ifndef ASHLAR_PROCESS_H
 #define ASHLAR_PROCESS_H
 
@@ -134,7 +133,8 @@ void process_serve_requests(void);
 /* ---- address spaces; each is one bounded piece; no lock held ----
  * A page may need tables. A function that maps makes at most one, and then returns STATUS_RESTART: the caller takes
  * interrupts and calls again. What it refuses it refuses before it makes a table; only if another thread of the
- * process uses the quota in between, or process_accept_page finds nothing offered, empty tables stay. */
+ * process uses the quota in between, or process_accept_page finds nothing offered, empty tables stay. All that use pages
+ * return STATUS_RESTART while another CPU uses some of the same process. */
 
 /* 1 if vaddr is a page address in user space and not of a message page; 1 if prot is a valid protection; else 0. */
 uint32_t process_page_valid(uint64_t vaddr);
@@ -158,7 +158,8 @@ uint32_t process_unmap_page(uint32_t p, uint64_t vaddr);
 uint32_t process_unmap_forget(uint32_t p, uint32_t index);
 
 /* Pins p's own page at vaddr, which must be mapped at least with prot: it stays mapped until the process ends.
- * Returns its frame, or NONE if there is no such page. */
+ * Returns its frame; NONE if there is no such page; PROCESS_PAGES_USED: another CPU uses p's pages, call again. */
+#define PROCESS_PAGES_USED 0xfffffffeu
 uint32_t process_pin_page(uint32_t p, uint64_t vaddr, uint32_t prot);
 
 /* Maps a fresh page at `to` of child, which must be LOADING, with a copy of the current process's page at `from`.
@@ -166,8 +167,8 @@ uint32_t process_pin_page(uint32_t p, uint64_t vaddr, uint32_t prot);
  * readable page); ERR_ALREADY_MAPPED; ERR_QUOTA (of the child); ERR_NO_MEMORY. */
 uint32_t process_copy_page(uint32_t child, uint64_t to, uint64_t from, uint32_t prot);
 
-/* Offers p's own page at vaddr, which must be mapped at least with prot, in share s. Returns STATUS_OK; ERR_BAD_ADDRESS;
- * or share_offer's error. */
+/* Offers p's own page at vaddr, which must be mapped at least with prot, in share s. Returns STATUS_OK; STATUS_RESTART;
+ * ERR_BAD_ADDRESS; or share_offer's error. */
 uint32_t process_offer_page(uint32_t p, uint32_t s, uint64_t vaddr, uint32_t prot);
 
 /* Maps the page offered in s at vaddr. Returns STATUS_OK; STATUS_RESTART; ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY;

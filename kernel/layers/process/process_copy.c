@@ -7,7 +7,6 @@
 #include "pagemap.h"
 #include "process.h"
 #include "process_parts.h"
-#include "spinlock.h"
 #include "thread.h"
 
 #define COPY_PIECE_WORDS 128u /* of one step, which bounds the time between two preemption points */
@@ -176,17 +175,21 @@ uint32_t process_give_copy(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t s
     return status;
 }
 
-/* Fills the next piece of child's spare frame from the page of the current thread's process p, if that is still frame source.
+/* Fills the next piece of child's spare frame from the page of the current thread's process p, if that is still frame source and
+ * no other CPU uses p's pages.
  * Requires: as process_copy_stage, which returned COPY_FILL. */
 static void process_fill_from_page(uint32_t child, uint32_t p, uint64_t from, uint32_t source)
 {
     uint32_t current = thread_current();
-    spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
+    uint32_t mine = process_use_pages(p);
+    if (mine == 0u) {
+        return;
+    }
     uint32_t frame = pagemap_frame(p, from, PROT_READ);
     if (frame == source) {
         process_fill_piece(child, source, current, FRAME_WORDS);
     }
-    spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
+    process_leave_pages(p);
 }
 
 uint32_t process_copy_step(uint32_t child, uint64_t to, uint32_t p, uint64_t from, uint32_t prot)

@@ -123,11 +123,8 @@ static uint32_t process_make(uint32_t p)
     status = pagemap_create(p);
     if (status != STATUS_OK) {
         container_merge(p);
-        return status;
     }
-    creation[p].stage = 0u;
-    process_load_reset(p);
-    return STATUS_OK;
+    return status;
 }
 
 /* One step of undoing. Returns STATUS_RESTART, or the error that creation ends with: p is EMPTY then. Requires: this CPU
@@ -228,6 +225,10 @@ static uint32_t process_create_step(uint32_t p)
 static uint32_t process_begin_leave(uint32_t p, uint32_t made)
 {
     uint32_t status = made;
+    if (status == STATUS_OK) {
+        creation[p].stage = 0u;
+        process_load_reset(p);
+    }
     process_lock(p);
     process_build_finish(p); /* no end was asked for: process_kill refuses what is EMPTY */
     if (status == STATUS_OK) {
@@ -247,9 +248,11 @@ static uint32_t process_build_leave(uint32_t p, uint32_t undone, uint32_t found)
     if (undone == 1u && status != STATUS_OK && status != STATUS_RESTART) {
         after = PROCESS_EMPTY;
     }
-    uint32_t created = process_created(p);
-    if (status == STATUS_OK && created == 0u) {
-        status = STATUS_RESTART;
+    if (status == STATUS_OK) {
+        uint32_t created = process_created(p);
+        if (created == 0u) {
+            status = STATUS_RESTART;
+        }
     }
     if (status == STATUS_OK) {
         process_forget_pieces(p); /* of a copy that the parent has begun in an earlier life */
@@ -308,8 +311,8 @@ uint32_t process_create_steps(uint32_t p)
     uint32_t pending = 0u;
     while (status == STATUS_RESTART && pending == 0u) {
         status = process_build_enter(p);
-        /* It is asked between a step and its end, too, so that these are two regions. */
         if (status == BUILDS_FIRST) {
+            /* It is asked between this step, which is the longest, and its end, too, so that these are two regions. */
             uint32_t made = process_make(p);
             pending = arch_interrupt_pending();
             status = process_begin_leave(p, made);
@@ -319,11 +322,7 @@ uint32_t process_create_steps(uint32_t p)
         } else if (status == BUILDS_NEXT) {
             uint32_t undone = process_being_undone(p);
             uint32_t found = process_create_step(p);
-            pending = arch_interrupt_pending();
             status = process_build_leave(p, undone, found);
-            if (pending != 0u) {
-                break;
-            }
         }
         pending = arch_interrupt_pending();
     }

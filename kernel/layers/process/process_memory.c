@@ -1,6 +1,7 @@
-/* Operations on processes' address spaces. The space lock makes finding a frame and using it one unit: in between,
- * the page cannot be unmapped and its frame cannot be reused. Pages are mapped under it too, so that one which is found
- * not to be mapped stays so. Tables and frames are made before it is acquired. */
+/* Operations on processes' address spaces. A CPU *uses* the pages of a process while it finds a frame and does something with
+ * it: in between, the page cannot be unmapped and its frame cannot be reused. It maps pages in the same way, so that one which
+ * is found not to be mapped stays so. It marks the process for that, so that no lock is held while others are taken; who finds
+ * the mark calls again. Tables are made before. */
 #include "abi.h"
 #include "arch.h"
 #include "container.h"
@@ -11,6 +12,40 @@
 #include "share.h"
 #include "spinlock.h"
 #include "thread.h"
+
+/* One cache line each. Guarded by LOCK_PROCESS_SPACE_BASE + p. */
+struct process_space {
+    uint32_t used; /* 1: a CPU uses p's pages */
+    uint32_t spare[15];
+};
+
+static struct process_space process_space[NUM_PROCESS];
+
+void process_memory_init(void)
+{
+    for (uint32_t p = 0u; p < NUM_PROCESS; p = p + 1u) {
+        process_space[p].used = 0u;
+    }
+}
+
+uint32_t process_use_pages(uint32_t p)
+{
+    uint32_t mine = 0u;
+    spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
+    if (process_space[p].used == 0u) {
+        process_space[p].used = 1u;
+        mine = 1u;
+    }
+    spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
+    return mine;
+}
+
+void process_leave_pages(uint32_t p)
+{
+    spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
+    process_space[p].used = 0u;
+    spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
+}
 
 uint32_t process_page_valid(uint64_t vaddr)
 {
@@ -50,9 +85,12 @@ uint32_t process_add_table(uint32_t p, uint64_t vaddr, uint32_t frames)
 
 uint32_t process_place(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, uint32_t kind)
 {
-    spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
+    uint32_t mine = process_use_pages(p);
+    if (mine == 0u) {
+        return STATUS_RESTART;
+    }
     uint32_t status = pagemap_map(p, vaddr, frame, prot, kind);
-    spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
+    process_leave_pages(p);
     return status;
 }
 
@@ -118,24 +156,30 @@ uint32_t process_map_foreign(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_
 
 uint32_t process_pin_page(uint32_t p, uint64_t vaddr, uint32_t prot)
 {
-    spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
+    uint32_t mine = process_use_pages(p);
+    if (mine == 0u) {
+        return PROCESS_PAGES_USED;
+    }
     uint32_t frame = pagemap_frame(p, vaddr, prot);
     if (frame != NONE) {
         pagemap_pin(p, vaddr);
     }
-    spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
+    process_leave_pages(p);
     return frame;
 }
 
 uint32_t process_offer_page(uint32_t p, uint32_t s, uint64_t vaddr, uint32_t prot)
 {
     uint32_t status = ERR_BAD_ADDRESS;
-    spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
+    uint32_t mine = process_use_pages(p);
+    if (mine == 0u) {
+        return STATUS_RESTART;
+    }
     uint32_t frame = pagemap_frame(p, vaddr, prot);
     if (frame != NONE) {
         status = share_offer(s, p, frame);
     }
-    spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
+    process_leave_pages(p);
     return status;
 }
 
@@ -148,7 +192,10 @@ uint32_t process_accept_page(uint32_t p, uint32_t s, uint64_t vaddr, uint32_t pr
         status = process_add_table(p, vaddr, missing + 1u);
         return status;
     }
-    spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
+    uint32_t mine = process_use_pages(p);
+    if (mine == 0u) {
+        return STATUS_RESTART;
+    }
     uint64_t old = pagemap_walk(p, vaddr);
     if (old != 0ul) {
         status = ERR_ALREADY_MAPPED;
@@ -159,6 +206,6 @@ uint32_t process_accept_page(uint32_t p, uint32_t s, uint64_t vaddr, uint32_t pr
         uint32_t frame = share_frame(s);
         status = pagemap_map(p, vaddr, frame, prot, PAGEMAP_OWNED);
     }
-    spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
+    process_leave_pages(p);
     return status;
 }

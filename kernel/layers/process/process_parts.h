@@ -56,20 +56,28 @@ uint32_t process_load_done(uint32_t p);
 uint32_t process_load_step(uint32_t p);
 
 /* ---- process_memory.c ---- */
+void process_memory_init(void);
+
+/* Begins to use p's pages: no other CPU maps or unmaps one of them, nor uses one, before process_leave_pages. Returns 1; 0:
+ * another CPU uses them. Requires: no lock of this layer held. */
+uint32_t process_use_pages(uint32_t p);
+void process_leave_pages(uint32_t p);
+
 /* Makes one of the tables that a mapping at vaddr lacks, if p's quota holds so many frames. Containers share out no more
  * frames than there are, so what is refused is refused before the first table, unless another thread of p has used the quota
  * meanwhile. Returns STATUS_RESTART; ERR_QUOTA; ERR_NO_MEMORY. Requires: no lock held. */
 uint32_t process_add_table(uint32_t p, uint64_t vaddr, uint32_t frames);
 
-/* Maps the page, which has all tables. Returns STATUS_OK; ERR_ALREADY_MAPPED (another thread was first). */
+/* Maps the page, which has all tables. Returns STATUS_OK; STATUS_RESTART (another CPU uses p's pages: call again);
+ * ERR_ALREADY_MAPPED (another thread was first). */
 uint32_t process_place(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, uint32_t kind);
 
-/* Maps a fresh cleared frame of p at the page, which has all tables. Returns STATUS_OK; ERR_ALREADY_MAPPED (another thread was
- * first); ERR_QUOTA; ERR_NO_MEMORY. Requires: no lock held. */
+/* Maps a fresh cleared frame of p at the page, which has all tables. Returns as process_place; ERR_QUOTA; ERR_NO_MEMORY.
+ * Requires: no lock held. */
 uint32_t process_place_new(uint32_t p, uint64_t vaddr, uint32_t prot);
 
 /* Maps a fresh cleared frame of p at vaddr. Requires: no lock held. Returns STATUS_OK; STATUS_RESTART (it made a table
- * instead: call again); ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY. */
+ * instead, or another CPU uses p's pages: call again); ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY. */
 uint32_t process_give_page(uint32_t p, uint64_t vaddr, uint32_t prot);
 
 /* Maps a frame that p does not own; otherwise as process_give_page. */

@@ -218,6 +218,32 @@ static void step_by_step(void)
     CHECK_EQUAL(invariants_check(), 0);
 }
 
+/* While another CPU uses p's pages nothing is done with them, and no frame is kept. */
+static void pages_in_use(void)
+{
+    world_start(1);
+    world_process(0, NONE, 40, 0, 1, 0, 100, NONE);
+    share_define(0, 0, 0);
+    CHECK_EQUAL(by_steps(0), STATUS_OK);
+    CHECK_EQUAL(by_steps(HERE), STATUS_OK);
+    uint32_t usage = container_usage(0);
+    CHECK_EQUAL(process_use_pages(0), 1);
+    CHECK_EQUAL(process_use_pages(0), 0);
+    CHECK_EQUAL(process_map_page(0, HERE + 4096, PROT_READ), STATUS_RESTART);
+    CHECK_EQUAL(process_map_foreign(0, HERE + 4096, IMAGE, PROT_READ, PAGEMAP_IMAGE), STATUS_RESTART);
+    CHECK_EQUAL(process_pin_page(0, HERE, PROT_READ), PROCESS_PAGES_USED);
+    CHECK_EQUAL(process_offer_page(0, 0, HERE, PROT_READ), STATUS_RESTART);
+    CHECK_EQUAL(process_accept_page(0, 0, HERE + 4096, PROT_READ), STATUS_RESTART);
+    CHECK_EQUAL(process_unmap_page(0, HERE), STATUS_RESTART);
+    CHECK_EQUAL(pagemap_walk(0, HERE) & ARCH_PTE_PINNED, 0);
+    CHECK_EQUAL(container_usage(0), usage);
+    process_leave_pages(0);
+    CHECK_EQUAL(process_offer_page(0, 0, HERE, PROT_READ), STATUS_OK);
+    CHECK_EQUAL(process_map_page(0, HERE + 4096, PROT_READ), STATUS_OK);
+    CHECK_EQUAL(process_pin_page(0, HERE, PROT_READ), pagemap_frame(0, HERE, PROT_READ));
+    CHECK_EQUAL(process_unmap_page(0, HERE), ERR_BAD_STATE);
+}
+
 /* A process that ends between the step that clears a frame for a page and the step that fills it gives the frame back. */
 static void end_between_steps(void)
 {
@@ -481,6 +507,7 @@ int main(void)
     test_random_start();
     one_child();
     step_by_step();
+    pages_in_use();
     end_between_steps();
     ended_while_built();
     not_ended_while_undone();

@@ -8,7 +8,6 @@
 #include "process.h"
 #include "process_parts.h"
 #include "share.h"
-#include "spinlock.h"
 #include "thread.h"
 #include "tlb.h"
 
@@ -30,8 +29,8 @@ void process_unmap_init(void)
     }
 }
 
-/* Unmaps the page in p's map. Requires: p's space lock held. */
-static uint32_t process_unmap_locked(uint32_t p, uint64_t vaddr, uint32_t t)
+/* Unmaps the page in p's map. Requires: this CPU uses p's pages. */
+static uint32_t process_unmap_used(uint32_t p, uint64_t vaddr, uint32_t t)
 {
     uint64_t entry = pagemap_walk(p, vaddr);
     if (entry == 0u) {
@@ -55,9 +54,12 @@ static uint32_t process_unmap_begin(uint32_t p, uint64_t vaddr, uint32_t t)
     if (valid == 0u) {
         return ERR_BAD_ADDRESS;
     }
-    spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
-    uint32_t status = process_unmap_locked(p, vaddr, t);
-    spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
+    uint32_t mine = process_use_pages(p);
+    if (mine == 0u) {
+        return STATUS_RESTART;
+    }
+    uint32_t status = process_unmap_used(p, vaddr, t);
+    process_leave_pages(p);
     if (status != STATUS_OK) {
         return status;
     }

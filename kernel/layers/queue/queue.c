@@ -7,12 +7,13 @@ struct queue {
     uint32_t last;
 };
 
-/* One cache line each: neighbours belong to different CPUs. Guarded as the queue the thread is in. */
+/* One cache line each: neighbours belong to different CPUs; 512 bytes apart, kernel.ld says why. Guarded as the queue the thread
+ * is in. */
 struct queue_node {
     uint32_t queue; /* NONE: in no queue */
     uint32_t next;
     uint32_t previous;
-    uint32_t spare[13];
+    uint32_t spare[125];
 };
 
 static struct queue queue[NUM_QUEUE];

@@ -10,12 +10,12 @@
 
 #define SCHED_READY_WORDS (NUM_PRIORITY / 64u)
 
-/* One cache line each, touched by its CPU only. */
+/* One cache line each, touched by its CPU only; 4,096 bytes apart, kernel.ld says why. */
 struct sched_ready {
     uint64_t word[SCHED_READY_WORDS];
     uint64_t summary;
     uint32_t best;
-    uint32_t spare[5];
+    uint32_t spare[1013];
 };
 
 static struct sched_ready sched_ready_map[NUM_CPU];

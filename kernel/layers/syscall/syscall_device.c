@@ -17,7 +17,6 @@ uint32_t syscall_device_map(uint32_t current)
     uint64_t address = uctx_get(current, UCTX_RSI);
     uint64_t page = uctx_word(current, 0u);
     uint32_t page_valid = process_page_valid(address);
-    uint32_t pending = 0u;
     if (valid == 0u) {
         return ERR_BAD_SLOT;
     }
@@ -30,11 +29,10 @@ uint32_t syscall_device_map(uint32_t current)
         return ERR_BAD_ARGUMENT;
     }
     uint32_t status = STATUS_RESTART;
+    uint32_t pending = 0u;
     while (status == STATUS_RESTART && pending == 0u) {
         status = process_map_foreign(p, address, frame, PROT_READ | PROT_WRITE, PAGEMAP_DEVICE);
-        if (status == STATUS_RESTART) {
-            pending = arch_interrupt_pending();
-        }
+        pending = arch_interrupt_pending(); /* behind the last step, too: as in syscall_thread_start */
     }
     return status;
 }
@@ -109,6 +107,9 @@ uint32_t syscall_dma_address(uint32_t current)
         return ERR_BAD_ADDRESS;
     }
     uint32_t frame = process_pin_page(p, address, PROT_READ);
+    if (frame == PROCESS_PAGES_USED) {
+        return STATUS_RESTART;
+    }
     if (frame == NONE) {
         return ERR_BAD_ADDRESS;
     }

@@ -40,8 +40,10 @@ uint32_t syscall_mem_map(uint32_t current)
             address = address + 4096ul;
             pages = pages - 1ul;
         }
+        /* Behind the last page, too, so that mapping it and the way out are two regions: done is done then. */
+        uint32_t pending = syscall_preemption();
         if (pages > 0u && (status == STATUS_OK || status == STATUS_RESTART)) {
-            status = syscall_preemption();
+            status = pending;
         }
     }
     uctx_set(current, UCTX_RDI, address);

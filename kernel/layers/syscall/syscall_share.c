@@ -43,7 +43,6 @@ uint32_t syscall_share_accept(uint32_t current)
     uint32_t valid = syscall_slot_valid(current, GRANT_SHARE, rights);
     uint32_t page_valid = process_page_valid(address);
     uint32_t prot_valid = process_prot_valid(prot);
-    uint32_t pending = 0u;
     if (valid == 0u) {
         return ERR_BAD_SLOT;
     }
@@ -55,11 +54,10 @@ uint32_t syscall_share_accept(uint32_t current)
     }
     uint32_t s = syscall_object(current);
     uint32_t status = STATUS_RESTART;
+    uint32_t pending = 0u;
     while (status == STATUS_RESTART && pending == 0u) {
         status = process_accept_page(p, s, address, (uint32_t)prot);
-        if (status == STATUS_RESTART) {
-            pending = arch_interrupt_pending();
-        }
+        pending = arch_interrupt_pending(); /* behind the last step, too: as in syscall_thread_start */
     }
     return status;
 }

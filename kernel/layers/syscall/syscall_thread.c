@@ -25,9 +25,8 @@ uint32_t syscall_thread_start(uint32_t current)
     uint32_t status = STATUS_RESTART;
     while (status == STATUS_RESTART && pending == 0u) {
         status = process_start_thread((uint32_t)index, entry, stack, argument);
-        if (status == STATUS_RESTART) {
-            pending = arch_interrupt_pending();
-        }
+        /* Behind the last step, too, whatever the answer is then: so that the step and the way out are two regions. */
+        pending = arch_interrupt_pending();
     }
     return status;
 }

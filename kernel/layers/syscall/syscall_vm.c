@@ -45,6 +45,9 @@ static uint32_t syscall_vm_map_page(uint32_t p, uint32_t vm, uint64_t guest, uin
         return status;
     }
     uint32_t frame = process_pin_page(p, own, prot & (PROT_READ | PROT_WRITE));
+    if (frame == PROCESS_PAGES_USED) {
+        return STATUS_RESTART;
+    }
     if (frame == NONE) {
         return ERR_BAD_ADDRESS;
     }
@@ -74,12 +77,11 @@ uint32_t syscall_vm_map(uint32_t current)
             guest = guest + 4096ul;
             own = own + 4096ul;
             pages = pages - 1ul;
-            if (pages == 0u) {
-                break;
-            }
-            status = syscall_preemption();
-        } else if (status == STATUS_RESTART) { /* a table was made */
-            status = syscall_preemption();
+        }
+        /* Behind the last page, too, as in syscall_mem_map. */
+        uint32_t pending = syscall_preemption();
+        if (pages > 0u && (status == STATUS_OK || status == STATUS_RESTART)) {
+            status = pending;
         }
     }
     uctx_set(current, UCTX_RSI, guest);
@@ -149,9 +151,7 @@ uint32_t syscall_vcpu_page(uint32_t current)
     status = STATUS_RESTART;
     while (status == STATUS_RESTART && pending == 0u) {
         status = process_map_foreign(p, address, frame, PROT_READ | PROT_WRITE, PAGEMAP_IMAGE);
-        if (status == STATUS_RESTART) {
-            pending = arch_interrupt_pending();
-        }
+        pending = arch_interrupt_pending(); /* behind the last step, too: as in syscall_thread_start */
     }
     return status;
 }

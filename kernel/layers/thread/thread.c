@@ -5,7 +5,8 @@
 #include "pagemap.h"
 #include "trace.h"
 
-/* One cache line each, with all fields that sending a message reads. thread.h says what guards each field. */
+/* One cache line each, with all fields that sending a message reads; 512 bytes apart, kernel.ld says why. thread.h says what
+ * guards each field. */
 struct thread {
     uint32_t process; /* NONE: idle thread */
     uint32_t cpu;
@@ -16,7 +17,7 @@ struct thread {
     uint32_t wait_object;
     uint32_t message_frame;
     uint32_t root; /* root of its process's page map; NONE: runs in any map */
-    uint32_t spare[7];
+    uint32_t spare[119];
 };
 
 static struct thread thread[NUM_THREAD];

@@ -339,6 +339,11 @@ static void trap_fault(uint32_t current, uint32_t p, uint64_t vector)
     uint32_t left = arch_fpu_left();
     if (left != 1u) {
         arch_fpu_leave();
+        trap_serve_waiting(); /* so that saving the vector state and sending the message are two regions */
+        uint32_t dying = process_dying(p);
+        if (dying == 1u) {
+            return; /* a wait that began now would not be cancelled any more */
+        }
     }
     if (handler != NONE) {
         status = endpoint_fault(handler, FAULT_BADGE | (uint64_t)current);

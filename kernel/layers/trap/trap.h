@@ -30,7 +30,7 @@ void trap_leave(void);
  * reschedules in between. Does not return. */
 void trap_end(void);
 
-/* The idle thread's loop, one per CPU; start-up calls it last. Does not return. */
+/* The idle thread's loop, one per CPU; start-up calls it last, with an empty stack. Does not return. */
 void trap_idle(void);
 
 uint32_t trap_check(void);

@@ -19,6 +19,7 @@
 #define CHILD_SLOT 3u
 #define WAIT_SLOT 4u
 #define E 5u
+#define KILL_LINE 9u
 #define VECTOR_UD 6u
 #define VECTOR_PF 14u
 
@@ -93,6 +94,7 @@ static void run_with_handler(void (*program)(uint32_t thread))
     world_process(0, NONE, 300, 0, 1, 0, 150, NONE);
     world_process(1, NONE, 100, 1, 1, 0, 120, NONE);
     world_process(2, 0, 100, 2, 1, 0, 100, E);
+    irq_define(KILL_LINE, 0, 1, 0, 0);
     process_set_grant(0, CHILD_SLOT, GRANT_PROCESS, 2, 0, 0);
     process_set_grant(0, WAIT_SLOT, GRANT_NOTIFICATION, 0, RIGHT_WAIT, 0);
     process_set_grant(1, RECV_SLOT, GRANT_ENDPOINT, E, RIGHT_RECV, 0);
@@ -102,6 +104,7 @@ static void run_with_handler(void (*program)(uint32_t thread))
     for (uint32_t p = 0; p < 3; p++) {
         world_start_process(p);
     }
+    CHECK_EQUAL(irq_ack(KILL_LINE), STATUS_OK);
     world_run(program);
     CHECK_EQUAL(invariants_check(), 0);
 }
@@ -111,6 +114,37 @@ static void faults(void)
     survived = 0;
     run_with_handler(program);
     CHECK_EQUAL(survived, 1);
+}
+
+/* ---- a process that is ended in the window before its thread's fault is sent: no message is sent ---- */
+
+static void killed_program(uint32_t thread)
+{
+    if (thread == NUM_CPU) { /* the parent */
+        CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, NOTIFY_FOREVER, 0, 0, 0), STATUS_OK);
+        CHECK_EQUAL(user_first(), 1);
+        CHECK_EQUAL(user_call(SYS_PROCESS_KILL, CHILD_SLOT, 0, 0, 0, 0), STATUS_OK);
+        CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, NOTIFY_FOREVER, 0, 0, 0), STATUS_OK);
+        CHECK_EQUAL(user_call(SYS_PROCESS_STATUS, CHILD_SLOT, 0, 0, 0, 0), STATUS_OK);
+        CHECK_EQUAL(user_first(), PROCESS_EMPTY);
+        CHECK_EQUAL(user_second(), END_KILLED);
+        world_stop();
+        leave();
+    }
+    if (thread == NUM_CPU + 1) {
+        user_call(SYS_RECV, RECV_SLOT, 0, 0, 0, 0);
+        CHECK(0);
+    }
+    /* The unit is in use: its state is saved before the message is sent, and a window follows. */
+    user_exception(7, 0, 0);
+    hosted_raise_line(KILL_LINE);
+    user_exception(VECTOR_UD, 0, 0);
+    CHECK(0);
+}
+
+static void killed(void)
+{
+    run_with_handler(killed_program);
 }
 
 /* ---- a handler that ends with a fault in hand: the process ends as if it had none ---- */
@@ -301,6 +335,7 @@ int main(void)
     lines_hand_over(102, 101);
     CHECK_EQUAL(lines_switches, 3 + 4);
     faults();
+    killed();
     left();
     ended_caller();
     unhandled(3);

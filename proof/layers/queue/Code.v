@@ -6,7 +6,7 @@ Definition queue_objects : list (string * Z * list (string * width * Z)) :=
   [("queue", 4416,
     [("first", W32, 1); ("last", W32, 1)]);
    ("queue_node", 144,
-    [("queue", W32, 1); ("next", W32, 1); ("previous", W32, 1); ("spare", W32, 13)])].
+    [("queue", W32, 1); ("next", W32, 1); ("previous", W32, 1); ("spare", W32, 125)])].
 
 (** * [queue.c] *)
 

@@ -20,16 +20,16 @@ Definition WAY_SPENT : Z := 2.
 Definition sched_objects : list (string * Z * list (string * width * Z)) :=
   [("sched_cpu", 16,
     [("slice_end", W64, 1); ("since", W64, 1); ("alarm", W64, 1); ("running", W32, 1); ("slice_over", W32, 1);
-      ("kept", W32, 1); ("charged", W32, 1); ("events", W32, 1); ("spare", W32, 5)]);
+      ("kept", W32, 1); ("charged", W32, 1); ("events", W32, 1); ("spare", W32, 1013)]);
    ("sched_ready_map", 16,
-    [("word", W64, 4); ("summary", W64, 1); ("best", W32, 1); ("spare", W32, 5)]);
+    [("word", W64, 4); ("summary", W64, 1); ("best", W32, 1); ("spare", W32, 1013)]);
    ("sched_heap", 4672,
     [("when", W64, 1); ("event", W32, 1); ("spare", W32, 1)]);
    ("sched_event", 288,
     [("place", W32, 1); ("cancelled", W32, 1)]);
    ("sched_reservation", 144,
     [("period", W64, 1); ("budget", W64, 1); ("left", W64, 1); ("end", W64, 1); ("debt", W64, 1);
-      ("used", W64, 1); ("spare", W64, 1); ("spends", W32, 1); ("exempt", W32, 1)])].
+      ("used", W64, 1); ("spends", W32, 1); ("exempt", W32, 1); ("spare", W64, 57)])].
 
 (** * [sched_cpu.c] *)
 

@@ -21,7 +21,7 @@ Definition thread_objects : list (string * Z * list (string * width * Z)) :=
   [("thread", 144,
     [("process", W32, 1); ("cpu", W32, 1); ("priority", W32, 1); ("base_priority", W32, 1); ("state", W32, 1);
       ("wait_kind", W32, 1); ("wait_object", W32, 1); ("message_frame", W32, 1); ("root", W32, 1);
-      ("spare", W32, 7)])].
+      ("spare", W32, 119)])].
 
 (** * [thread.c] *)
 

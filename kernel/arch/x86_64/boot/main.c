@@ -15,11 +15,11 @@
 #include "cpu/percpu.h"
 #include "boot/platform.h"
 #include "print.h"
-#include "run.h"
 #include "device/serial.h"
 #include "boot/smp.h"
 #include "start.h"
 #include "table.h"
+#include "trap.h"
 
 void arch_run_on_stack(uint64_t top, void (*function)(void));
 
@@ -119,5 +119,5 @@ void boot_main(uint32_t loader, uint64_t information)
         boot_print("boot: %u more processors are not used (at most %u)\n", platform.cpu_ignored, NUM_CPU);
     }
     start_system();
-    arch_run_on_stack(STACK_TOP(0), run_idle);
+    arch_run_on_stack(STACK_TOP(0), trap_idle);
 }

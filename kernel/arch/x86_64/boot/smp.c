@@ -13,6 +13,7 @@
 #include "boot/platform.h"
 #include "print.h"
 #include "run.h"
+#include "trap.h"
 
 #define MS 1000000ul
 #define START_TIMEOUT (10000 * MS) /* a loaded emulator may be slow; a real processor needs far less */
@@ -48,7 +49,7 @@ static void other_cpu_main(void)
     }
     run_init_cpu();
     __atomic_fetch_add(&running, 1, __ATOMIC_SEQ_CST);
-    run_idle();
+    arch_run_on_stack(STACK_TOP(arch_cpu()), trap_idle);
 }
 
 /* Makes this CPU the one that is being started. */
