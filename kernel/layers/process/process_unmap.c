@@ -59,13 +59,14 @@ static uint32_t process_unmap_begin(uint32_t p, uint64_t vaddr, uint32_t t)
         return STATUS_RESTART;
     }
     uint32_t status = process_unmap_used(p, vaddr, t);
+    uint32_t frame = unmapping[t].frame;
     process_leave_pages(p);
     if (status != STATUS_OK) {
         return status;
     }
     /* A page that is not mapped cannot be offered any more, so all its offers are there. */
-    if (unmapping[t].frame != NONE) {
-        share_forget(p, unmapping[t].frame);
+    if (frame != NONE) {
+        share_forget(p, frame);
     }
     arch_tlb_invalidate_page(vaddr);
     uint64_t others = tlb_others(p);
