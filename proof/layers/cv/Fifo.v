@@ -90,7 +90,7 @@ Proof.
     - rewrite ahead_leave by done. split; [by apply elem_of_list_filter|apply filter_sublist]. }
   destruct (IH Ht1) as [Ht' E']. split; [done|by etrans].
 Qed.
-(** Who comes is last; whose turn it is has none ahead. *)
+(** A thread that joins is last; the thread whose turn it is has none ahead. *)
 Theorem cv_join_last s t : t ∉ threads s -> ahead t (threads (cv_join s t)) = threads s.
 Proof.
   rewrite threads_join. induction (threads s) as [|u l IH]; simpl; [by rewrite Z.eqb_refl|]. intros [Hne Hl]%not_elem_of_cons.

@@ -56,7 +56,7 @@ Section proof.
     - intros v' m'. apply both_pure.
   Qed.
 
-  (** ** Who comes is last *)
+  (** ** A thread that joins is last *)
   Lemma present self d l k : exactly (cells_of l (place self :: k)) d -> (forall x, x ∈ link_cells self -> x ∈ l \/ x ∈ k) ->
     has_fields "cv_waiter" self ("cv"%string :: (links 0 0 (Waiter 0 false false)).*1) d.
   Proof using.

@@ -1,4 +1,4 @@
-(** Condition variables: states and cells determine each other; who comes or goes in the cells does in the state. *)
+(** Condition variables: states and cells determine each other; a thread that joins or leaves does so in both. *)
 From Ashlar Require Export layers.cv.Waiters.
 Local Opaque gmap_lookup gmap_partial_alter.
 

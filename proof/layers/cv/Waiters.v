@@ -5,7 +5,7 @@
 From Ashlar Require Export layers.cv.Fifo.
 Local Opaque gmap_lookup gmap_partial_alter.
 
-(** ** Who comes after whom *)
+(** ** Successors and predecessors in a list *)
 Lemma after_in l m u : NoDup l -> u ∈ l -> after u (l ++ m) = if u =? last_or NONE l then first_or NONE m else after u l.
 Proof.
   induction l as [|v l IH]; [by intros _ ?%elem_of_nil|]. intros [Hv Hl]%NoDup_cons Hu. simpl.

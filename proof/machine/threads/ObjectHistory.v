@@ -98,9 +98,9 @@ Section history.
   Proof using. exists []. split; [constructor|]. exists []. split; [constructor|]. exact (consistent_init lock_objects sequence_agent (fun _ => between_at [] own) c). Qed.
   Lemma part_app e l : part (e ++ l) = part e ++ part l.
   Proof using. apply flat_map_app. Qed.
-  Lemma part_others c e : others L c e -> others lock_objects c [] -> Forall (fun y => who y <> c) (part e).
+  Lemma part_others c e : others L c e -> Forall (fun y => who y <> c) (part e).
   Proof using.
-    intros He _. induction He as [|[w o] e Hw He IH]; [constructor|]. unfold lock_part. simpl. destruct (lock_event_of o); [by constructor|exact IH].
+    induction 1 as [|[w o] e Hw He IH]; [constructor|]. unfold lock_part. simpl. destruct (lock_event_of o); [by constructor|exact IH].
   Qed.
   (** Where others have gone on, there is a longer explanation. *)
   Lemma explained_longer c e l x y : others L c e -> objects_sound (e ++ l) -> same_log O (part l) x -> explains c x y ->
@@ -108,7 +108,7 @@ Section history.
   Proof using LO.
     intros He (_ & _ & x' & Hx' & Hleg & Hall) Hx Hy. exists x'. split_and!; [done..| |done]. rewrite part_app in Hx'.
     destruct (same_log_extends O (lo_state _ _ _ LO) _ _ _ _ Hx Hx') as (f & -> & Hf). apply explains_others; [|done].
-    eapply same_log_others; [exact Hf|]. by apply part_others; [|constructor].
+    eapply same_log_others; [exact Hf|]. by apply part_others.
   Qed.
   Lemma objects_settled_stable c e l : others L c e -> objects_sound (e ++ l) -> objects_settled c l -> objects_settled c (e ++ l).
   Proof using LO.
