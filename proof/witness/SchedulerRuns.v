@@ -165,25 +165,9 @@ Proof.
 Qed.
 Notation start_locks := (locks kernel_budget NUM_LOCK locked_memory kernel_guarded).
 (** A CPU's cells are none of these. *)
-Lemma start_cell_unlocked c x : Z.of_nat c < NUM_CPU -> is_Some (start_of_cpu c !! x) -> unlocked_cell x = true.
-Proof.
-  intros Hc. unfold start_of_cpu. intros [v [Hv|[_ [Hv|[_ Hv]]%lookup_union_Some_raw]]%lookup_union_Some_raw].
-  - assert (is_Some (idle_queues c !! x)) as Hx by (by eexists). apply (idle_queue_cell c Hc) in Hx. destruct Hx as [H|[H|H]].
-    + by apply own_queue_cells_spec in H as [(q & _ & [-> | ->])|(t & _ & [->|[-> | ->]])].
-    + by apply own_map_cells_spec in H as [(i & _ & ->)|[-> | ->]].
-    + by apply own_thread_cells_spec in H as (t & _ & [-> | ->]).
-  - assert (is_Some (own_at_start c !! x)) as Hx%memory_dom%own_cells_cases by (by eexists). destruct Hx as [->|[H|[H|[H|H]]]]; [done|..].
-    + apply elem_of_list_fmap in H as (f & -> & Hf). unfold own_words, arch_words in Hf. cbn [app] in Hf.
-      repeat (apply elem_of_cons in Hf as [->|Hf]; [done|]). by apply elem_of_nil in Hf.
-    + apply elem_of_list_bind in H as (t & H & _). unfold reservation_cells in H. cbn in H. repeat (apply elem_of_cons in H as [->|H]; [done|]). by apply elem_of_nil in H.
-    + apply elem_of_list_bind in H as (p & H & _). apply elem_of_cons in H as [->|H]; [done|]. by apply elem_of_list_singleton in H as ->.
-    + apply elem_of_list_bind in H as (e & H & _). apply elem_of_cons in H as [->|H]; [done|]. by apply elem_of_list_singleton in H as ->.
-  - assert (is_Some (timer_at_start c !! x)) as Hx%memory_dom by (by eexists). unfold timer_cells in Hx. apply elem_of_cons in Hx as [->|H]; [done|].
-    apply elem_of_list_bind in H as (t & H & _). cbn in H. repeat (apply elem_of_cons in H as [->|H]; [done|]). by apply elem_of_nil in H.
-Qed.
 Lemma cpu_cell_unlocked c x : cell_of_cpu c x = true -> unlocked_cell x = true.
 Proof.
-  unfold cell_of_cpu. intros [Hc Hx]%andb_true_iff. apply (start_cell_unlocked c); [apply Nat.ltb_lt in Hc; unfold NUM_CPU; lia|].
+  unfold cell_of_cpu. intros [Hc Hx]%andb_true_iff. apply (start_unlocked c); [apply Nat.ltb_lt in Hc; unfold NUM_CPU; lia|].
   exact (bool_decide_eq_true_1 _ Hx).
 Qed.
 Notation worker_uses := (uses no_entry root_frames frames_free no_shares).
