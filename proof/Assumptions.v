@@ -26,6 +26,7 @@ Definition theorems := (
   @Scheduler.scheduler_never_wrong,
   @Scheduler.highest_priority_runs,
   @Scheduler.time_is_charged,
+  @Scheduler.threads_are_isolated_in_time,
   @Scheduler.scheduler_calls_return,
   @Scheduler.no_lost_wake_up,
   @Scheduler.locked_objects_valid,

@@ -92,13 +92,13 @@ Section scheduler.
   Theorem highest_priority_runs l c d : traces nthread TL TA P l -> transit L home c l = Some d -> exists Y,
     State.holds c (thread_of c) (timer c) Y d /\ promised c (thread_of c) (Z.of_nat (current_thread L first c (cpu_view L home l))) Y.
   Proof using All.
-    intros Hl Hd. exact (proj1 (here state_at_switch P start sound_start l c d Hl Hd)).
+    intros Hl Hd. destruct (here state_at_switch P start sound_start l c d Hl Hd) as (h & (Y & HY & _ & Hp) & _). by exists Y.
   Qed.
 
   (** * 3. Time is charged to whom the thread spends
 
       Whenever a CPU is handed over, the time that passes from then on is charged to the reservation that the thread which comes spends, or to
-      none if it spends none; that reservation is valid, so that [temporal_isolation] bounds what is taken from it. *)
+      none if it spends none; that reservation is valid. *)
   Theorem time_is_charged l c d : traces nthread TL TA P l -> transit L home c l = Some d -> exists Y, State.holds c (thread_of c) (timer c) Y d /\
     let to := Z.of_nat (current_thread L first c (cpu_view L home l)) in
     word Y "charged" = payer_of Y to /\ (payer_of Y to = NONE \/ thread_of c (payer_of Y to) /\ reservation_valid (word Y "since") (reservation_of Y (payer_of Y to))).
@@ -107,7 +107,32 @@ Section scheduler.
     cbn zeta. rewrite <- (work_pays _ _ _ _ Hw). split; [done|]. exact (valid_payer_charged (thread_of c) Y (work_accounts _ _ _ _ Hw)).
   Qed.
 
-  (** * 4. Calls return
+  (** * 4. Temporal isolation
+
+      Whatever the threads of all CPUs do from one switch of a CPU to a later one, its threads take no more time from a reservation than what was
+      left of its period, and one budget for each period that has begun since; but for what was run too long, because an alarm was served late,
+      which is the growth of the debt and shortens later budgets. Of the periods that have begun, the first began when the old one had ended,
+      and each later one a period later.
+
+      Times are those of the last charge, if the reservation is being charged, else of the last look at the clock ([accounted_until]). *)
+  Theorem threads_are_isolated_in_time e l c d d' X Y r : traces nthread TL TA P (e ++ l) -> transit L home c l = Some d -> transit L home c (e ++ l) = Some d' ->
+    State.holds c (thread_of c) (timer c) X d -> State.holds c (thread_of c) (timer c) Y d' -> thread_of c r ->
+    let x := reservation_of X r in let y := reservation_of Y r in
+    exists k, 0 <= k /\ used y - used x <= time_left x + budget x * k + (debt y - debt x) /\
+      (0 < k -> period_end x + (k - 1) * period x <= accounted_until Y r).
+  Proof using All.
+    intros Hel Hd Hd' HX HY Hr. pose proof (traces_before _ _ _ _ e l Hel) as Hl. destruct (highest_priority_runs l c d Hl Hd) as (X' & HX' & (_ & Hw & _) & _). destruct (highest_priority_runs (e ++ l) c d' Hel Hd') as (Y' & HY' & (_ & Hw' & _) & _).
+    destruct (here reservations_at_switches P start sound_start e l c d d' X Hel (handed_transit L home c l d Hd) (handed_transit L home c (e ++ l) d' Hd') HX) as (Z & HZ & Hh).
+    pose proof (holds_agree c (thread_of c) (timer c)) as Hagree. destruct (Hagree X X' d r HX HX' Hr) as [E1 E2]. destruct (Hagree Y Y' d' r HY HY' Hr) as [E3 E4]. destruct (Hagree Y Z d' r HY HZ Hr) as [E5 E6].
+    destruct (Hh r Hr) as (hs & Ho & Hs). rewrite E5, E6. cbn zeta.
+    pose proof (work_accounts _ _ _ _ Hw) as [[Hn Hc] Hv _]. pose proof (work_accounts _ _ _ _ Hw') as [[Hn' Hc'] _ _]. destruct (Hv r Hr) as [(Hok & _) _]. rewrite <- E1 in Hok.
+    destruct (temporal_isolation hs (accounted_until X r) (reservation_of X r) (accounted_until Z r) Ho) as (k & Hk & Hu & Hp); [..|exact Hok|].
+    - rewrite E2. unfold accounted_until. clear -Hn. destruct (_ =? _); lia.
+    - rewrite <- E6, E4. unfold accounted_until. clear -Hn' Hc'. destruct (_ =? _); lia.
+    - exists k. destruct Hs as (_ & _ & _ & _ & -> & ->). by split_and!.
+  Qed.
+
+  (** * 5. Calls return
 
       Each call returns if its thread is handed the CPU again: whatever the others do, a thread runs on to where it is between two calls. *)
   Theorem scheduler_calls_return g t : reach nthread TL TA P g -> (t < nthread)%nat ->
@@ -123,7 +148,7 @@ Section scheduler.
     intros Ht. split; [by apply run_done, start|]. intros x l. by apply (here running_step t x l).
   Qed.
 
-  (** * 5. No lost wake-up
+  (** * 6. No lost wake-up
 
       A thread that is woken is not lost: it is kept, to run next, or waits in the ready queue of its priority, or, if its time is spent,
       for its next period; and so does a thread that was kept before. The running thread goes on, and while a thread is kept a decision is
@@ -137,7 +162,7 @@ Section scheduler.
     intros Hc HY Ht Hnone. apply serves_does. revert HY Ht Hnone. apply (sched_ready_steady c ltac:(lia) (thread_of c) (thread_bound nthread threads home c) passes kernel_entry M (timer c) HM HQ HT HR HC (timer_arms c) (clock c)).
   Qed.
 
-  (** * 6. What locks guard, while threads are scheduled
+  (** * 7. What locks guard, while threads are scheduled
 
       Whatever the threads of all CPUs do, the cells that a lock guards represent a valid object whenever the lock is free: no container uses
       more frames than its quota, no frame is both free and owned, page maps and shares are what [Main] says of them. *)
@@ -152,7 +177,7 @@ Section scheduler.
     exists s. split; [exact Hr|]. intros c x Hx. by eapply usage_within_quota.
   Qed.
 
-  (** * 7. What threads do, the specification allows
+  (** * 8. What threads do, the specification allows
 
       Whatever the threads of all CPUs do to containers, frames, page maps and shares is what CPUs without threads can do, on the machine that
       [Main] is about, whose clients make one call after the other, each of them one that a thread may make; there each function is one
@@ -248,14 +273,14 @@ Section shared_memory.
   Proof using cpus code kernel objects cells_unlocked threads arch client_calls begins START start.
     intros Hr Ht _ Hd. destruct (here scheduler_calls_return g t Hr Ht) as (l & e & El & He & Hrun). pose proof (reach_legal _ _ _ _ _ Hr) as Hleg. rewrite El in Hleg |- *.
     inversion Hrun as [x l0 Hb|x x' l0 Hn|x l0 p Hn]; subst; [|congruence|congruence].
-    destruct Hb as [(u & m & d & Y & _ & Hcpu & Hcalm & _)|(u & m & E & _)]; [|rewrite E in Hd; discriminate Hd].
+    destruct Hb as [(u & m & h & d & Y & _ & [Hcpu _] & Hcalm & _)|(u & m & E & _)]; [|rewrite E in Hd; discriminate Hd].
     destruct (others_base nthread _ home first locks calm e l t Hleg Hcpu He) as [Hb _]. apply calm_parts in Hcalm as [Hc _].
     assert ((held (home t) (base locks (cpu_view locks home l))).1 = []) as Hh.
     { etransitivity; [|exact Hc]. f_equal. f_equal. symmetry. apply lock_part_all. }
     assert (base locks (cpu_view locks home (e ++ l)) = base locks (cpu_view locks home e) ++ base locks (cpu_view locks home l)) as Eb by exact (base_app home locks e l).
     rewrite Eb. clear -Hb Hh. induction Hb as [|y b Hy Hb IH]; [exact Hh|]. simpl. by rewrite decide_False.
   Qed.
-  (** * 8. No deadlock
+  (** * 9. No deadlock
 
       As long as the current thread of a CPU has not finished, some thread can take a step: threads never wait for each other in a cycle, since
       locks are taken in falling order and no CPU is handed over while it holds one. A thread that sleeps waits for its deadline, or for being woken. *)
@@ -267,7 +292,7 @@ Section shared_memory.
       never_wrong_here finished_free g c).
   Qed.
 
-  (** * 9. All this on one shared memory
+  (** * 10. All this on one shared memory
 
       CPUs that interleave over one memory, each with a continuation for every thread of its own, with the locks' code linked in: none does
       anything undefined, no two are about to touch the same cell, and in the log of threads that explains what they have done, each CPU that
@@ -294,7 +319,7 @@ Section shared_memory.
     rewrite <- E2. rewrite <- E3 in Hd.
     exact (here highest_priority_runs _ c d Ht Hd).
   Qed.
-  (** * 10. Calls return on shared memory
+  (** * 11. Calls return on shared memory
 
       In every execution there in which its CPU moves, and turns to it, again and again, a thread is between two calls again and again. *)
   Theorem scheduler_calls_return_on_shared_memory (ex : nat -> multicore HW0 (A := flat_agent T0)) (schedule : nat -> nat) t :
@@ -336,7 +361,7 @@ Section start_up.
   Context (passes : cprim -> Prop) (timer : nat -> mem -> Prop).
   Notation calls := (start_up_calls home base time_period time_budget process defined).
 
-  (** * 11. Start-up
+  (** * 12. Start-up
 
       Whatever the memory of queues, threads and the scheduler contains: after [queue_init], [thread_init] and [sched_init], and [thread_define]
       and [sched_reserve] for each thread of the system, every CPU has cells of its own, none of which is another's, in which [sched_init_cpu]

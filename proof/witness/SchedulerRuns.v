@@ -265,8 +265,8 @@ Section runs.
   Proof using.
     intros Ht. unfold threads_at_start, between_calls. destruct (Nat.ltb t 16) eqn:Hlarge; [pose proof (proj1 (Nat.ltb_lt t 16) Hlarge) as Hlt|].
     + assert (home_of t = t) as E by (by apply Nat.mod_small). assert (Z.of_nat t < NUM_CPU) as Hc by (unfold NUM_CPU; lia).
-      left. exists (idle_turn t), ∅, (start_of_cpu t), (start_state t). unfold can, whole_promise. rewrite E. split; [done|]. split; [split; [exact E|done]|]. split; [apply calm_parts; by split|]. split; [apply (locks_sound_start no_entry root_frames frames_free no_shares locked_memory locked_at_start)|]. split; [apply locks_settled_start|].
-      split; [by apply start_holds|]. split; [split; [done|]|split; [|apply none_mine]].
+      left. exists (idle_turn t), ∅, None, (start_of_cpu t), (start_state t). unfold can, whole_promise. rewrite E. split; [done|]. split; [split; [split; [exact E|done]|done]|]. split; [apply calm_parts; by split|]. split; [apply (locks_sound_start no_entry root_frames frames_free no_shares locked_memory locked_at_start)|]. split; [apply locks_settled_start|].
+      split; [by apply start_holds|]. split; [done|]. split; [split; [done|]|split; [|apply none_mine]].
       * assert (worker_stage (idle_turn t) = Goes) as -> by (unfold worker_stage, rests_never, is_idle; cbn [who_is idle_turn]; by rewrite (proj2 (Nat.ltb_lt t 16) Hlt)).
         split; [by apply start_promised|]. split; [|by intros x; unfold worker_free; cbn [step_of idle_turn Nat.eqb]; rewrite andb_false_r].
         intros v Hv. unfold worker_due in Hv. cbn [step_of answered idle_turn Nat.eqb Nat.leb andb] in Hv. rewrite andb_false_r in Hv. destruct (is_event (sleeper_of t)); [|done]. injection Hv as <-.

@@ -31,7 +31,7 @@ Section scheduler.
 
   Lemma scheduler_does f args (P P' : cpu_state -> Prop) d : (forall X, P X -> does quiet kernel_entry M this ours timer f args X (fun _ => P')) -> scheduler P d ->
     timed f args d (fun _ => scheduler P').
-  Proof using. intros Hd (X & HP & Hh). eapply timed_mono; [|exact (Hd X HP d Hh)]. intros v d' (Y & HY & Hd'). by exists Y. Qed.
+  Proof using. intros Hd (X & HP & Hh). eapply timed_mono; [|exact (Hd X HP d Hh)]. intros v d' (Y & HY & Hd' & _). by exists Y. Qed.
 
   Theorem current_is_scheduler self (P : cpu_state -> Prop) R : (forall X, P X -> word X "arch_current" = self) ->
     current_is quiet kernel_entry M this self (scheduler P ∗ R).
@@ -39,7 +39,7 @@ Section scheduler.
     intros Hc m Hm. eapply timed_mono; [|eapply (timed_part _ _ _ _ _ _ (scheduler P) R (fun v d => v = self /\ scheduler P d)); [|exact Hm]].
     - intros v m' (d & e & ? & ? & [? ?] & ?). split; [done|]. by exists d, e.
     - intros d (X & HP & Hh). eapply timed_mono; [|apply (current_does quiet kernel_entry M this ours timer HT HW HC X d Hh)].
-      intros v d' (Y & [-> ->] & Hd'). split; [by apply Hc|by exists X].
+      intros v d' (Y & [-> ->] & Hd' & _). split; [by apply Hc|by exists X].
   Qed.
   (** The running thread goes to sleep: afterwards it waits, here and below, and the processor is to be given away. *)
   Theorem goes_to_sleep_scheduler self cv kind object : NUM_CPU <= self ->

@@ -18,7 +18,7 @@ Section switch.
   Context (HP : forall f fd, pagemap_module f = Some fd -> M f = Some fd).
   Context (HC : M "arch_cpu"%string = None).
   Context (load_below : M "arch_page_map_load"%string = None) (load_kernel_below : M "arch_page_map_load_kernel"%string = None).
-  Context (hands : Z -> mem -> Prop) (comes : mem -> Prop).
+  Context {H : Type} (hands : H -> Z -> mem -> Prop) (comes : H -> mem -> Prop).
   Notation timed := (timed quiet kernel_entry M cpu).
   Notation switches := (switches quiet kernel_entry M cpu hands comes).
   Notation switching := (switching quiet kernel_entry M cpu hands comes).
@@ -27,13 +27,13 @@ Section switch.
   Context (loaded_root : asks "arch_loaded_root"%string).
   Context (fpu_left : asks "arch_fpu_left"%string) (fpu_leave : asks "arch_fpu_leave"%string).
 
-  Lemma arch_switch_switches to d : is_Some (d !! current_cell cpu) -> hands to (<[current_cell cpu := to]> d) ->
-    switches "arch_switch" [to] d (fun v d' => v = 0 /\ comes d').
+  Lemma arch_switch_switches to h d : is_Some (d !! current_cell cpu) -> hands h to (<[current_cell cpu := to]> d) ->
+    switches "arch_switch" [to] h d (fun v h' d' => v = 0 /\ comes h' d').
   Proof using HW HC.
     intros Hx Hh. eapply switches_body; [by apply HW|done|]. unfold arch_switch_code. cbn [fn_body fn_locals]. locals_simpl.
     apply switching_seq, during_switching. eapply during_this_cpu; [exact HC|done|]. locals_simpl. apply switching_seq, during_switching.
     eapply during_store; [done..|exact Hx|]. change (current_cell cpu) with (("arch_current", Z.of_nat cpu, "", 0)%string : cell) in Hh.
-    eapply switching_call; [done|by apply switches_switch_stack|]. intros v d' [-> Hc]. done.
+    eapply switching_call; [done|by apply switches_switch_stack|]. intros v h' d' [-> Hc]. done.
   Qed.
 
   Lemma during_asks x f es (Qn Qb : locals -> mem -> Prop) Qr r d : asks f -> known d -> evals es r d = Some [] ->
@@ -45,9 +45,9 @@ Section switch.
     intros Hr He HQ. eapply during_call_whole; [cbn [evals eval mapM]; simpl; by rewrite He|apply triple_timed, pagemap_load_triple; done|]. intros v d' [_ ->]. exact HQ.
   Qed.
 
-  Theorem thread_switch_switches to root d : known d -> root_ok root ->
-    (forall d, known d -> d !! field_cell "thread" to "root" = Some root /\ is_Some (d !! current_cell cpu) /\ hands to (<[current_cell cpu := to]> d)) ->
-    switches "thread_switch" [to] d (fun v d' => v = 0 /\ comes d').
+  Theorem thread_switch_switches to root h d : known d -> root_ok root ->
+    (forall d, known d -> d !! field_cell "thread" to "root" = Some root /\ is_Some (d !! current_cell cpu) /\ hands h to (<[current_cell cpu := to]> d)) ->
+    switches "thread_switch" [to] h d (fun v h' d' => v = 0 /\ comes h' d').
   Proof using HT HW HP HC load_below loaded_root fpu_left fpu_leave.
     unfold field_cell. intros Hd Hok Hknown. destruct (Hknown d Hd) as (Hroot & _). eapply switches_body; [by apply HT|done|].
     unfold thread_switch_code. cbn [fn_body fn_locals]. locals_simpl.
@@ -59,13 +59,13 @@ Section switch.
     2,3: done. cbn beta. intros r d' [E1 E2]. subst r d'.
     apply switching_seq, during_switching, during_asks; [exact fpu_left|done|evaluate|]. clear d Hd. intros left d Hd. locals_simpl. locals_plain.
     apply switching_seq, during_switching. eapply during_if; [evaluate|]. cbn [compare negb].
-    assert (forall d, known d -> switching (Call None "arch_switch" [Var 0]) (fun _ d' => 0 = 0 /\ comes d') (fun _ _ => False) (fun v d' => v = 0 /\ comes d') [to; root; loaded; left] d) as Hs.
-    { intros d1 Hd1. destruct (Hknown d1 Hd1) as (_ & Hx & Hh). eapply switching_call; [evaluate|by apply arch_switch_switches|]. by intros v d' [_ Hc]. }
+    assert (forall d, known d -> switching (Call None "arch_switch" [Var 0]) (fun _ h' d' => 0 = 0 /\ comes h' d') (fun _ _ _ => False) (fun v h' d' => v = 0 /\ comes h' d') [to; root; loaded; left] h d) as Hs.
+    { intros d1 Hd1. destruct (Hknown d1 Hd1) as (_ & Hx & Hh). eapply switching_call; [evaluate|by apply arch_switch_switches|]. by intros v h' d' [_ Hc]. }
     destruct (negb _); [|by apply during_skip, Hs]. apply during_asks; [exact fpu_leave|done|evaluate|]. intros v d' Hd'. by apply Hs.
   Qed.
-  Theorem thread_switch_to_user_switches to root d : known d -> 0 <= root < NUM_FRAME ->
-    (forall d, known d -> d !! field_cell "thread" to "root" = Some root /\ is_Some (d !! current_cell cpu) /\ hands to (<[current_cell cpu := to]> d)) ->
-    switches "thread_switch_to_user" [to] d (fun v d' => v = 0 /\ comes d').
+  Theorem thread_switch_to_user_switches to root h d : known d -> 0 <= root < NUM_FRAME ->
+    (forall d, known d -> d !! field_cell "thread" to "root" = Some root /\ is_Some (d !! current_cell cpu) /\ hands h to (<[current_cell cpu := to]> d)) ->
+    switches "thread_switch_to_user" [to] h d (fun v h' d' => v = 0 /\ comes h' d').
   Proof using HT HW HP HC load_below loaded_root.
     unfold field_cell. intros Hd Hok Hknown. destruct (Hknown d Hd) as (Hroot & _). eapply switches_body; [by apply HT|done|].
     unfold thread_switch_to_user_code. cbn [fn_body fn_locals]. locals_simpl.
@@ -73,8 +73,8 @@ Section switch.
     clear Hroot. apply switching_seq, during_switching, during_asks; [exact loaded_root|done|evaluate|]. clear d Hd. intros loaded d Hd. locals_simpl. locals_plain.
     destruct (Hknown d Hd) as (_ & Hx & Hh).
     apply switching_seq, during_switching. eapply during_if; [evaluate|]. cbn [compare negb].
-    assert (switching (Call None "arch_switch" [Var 0]) (fun _ d' => 0 = 0 /\ comes d') (fun _ _ => False) (fun v d' => v = 0 /\ comes d') [to; root; loaded] d) as Hs.
-    { eapply switching_call; [evaluate|by apply arch_switch_switches|]. by intros v d' [_ Hc]. }
+    assert (switching (Call None "arch_switch" [Var 0]) (fun _ h' d' => 0 = 0 /\ comes h' d') (fun _ _ _ => False) (fun v h' d' => v = 0 /\ comes h' d') [to; root; loaded] h d) as Hs.
+    { eapply switching_call; [evaluate|by apply arch_switch_switches|]. by intros v h' d' [_ Hc]. }
     destruct (negb _); [|by apply during_skip]. by apply (during_load root).
   Qed.
 

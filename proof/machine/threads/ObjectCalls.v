@@ -38,7 +38,7 @@ Section calls.
   Notation TA := (thread_agent T).
   Notation TL := (thread_layer L X nthread home first calm).
   Notation base l := (base L (cpu_view L home l)).
-  Notation has_cpu := (has_cpu (D:=mem) home first L).
+  Notation has_since := (has_since (D:=mem) L home first).
   (** No lock guards cells that suspended threads, or CPUs, may have. *)
   Context (guarded_sub : forall k m, guarded k m ⊆ m).
   Context (guarded_parked : forall k m r, m ##ₘ r -> all_parked (fun x => parked x = true) r -> guarded k (m ∪ r) = guarded k m).
@@ -57,18 +57,18 @@ Section calls.
   Qed.
 
   Section thread.
-    Context (valid : nat -> nat -> mem -> Prop).
+    Context (valid : nat -> option mem -> nat -> mem -> Prop).
     Notation GT := (guaranteed L nthread home first cell_of_cpu parked calm valid objects_sound objects_settled).
-    Context (t : nat) (Ht : (t < nthread)%nat) (Q : ast TA -> log TL -> Prop) (u : cstate C).
+    Context (t : nat) (Ht : (t < nthread)%nat) (Q : ast TA -> log TL -> Prop) (u : cstate C) (h : option mem).
     Notation c := (home t).
     Notation at_busy s := (thread_at S home switch_means begin Running (@Busy _ _ C E u s)).
     Notation at_idle u m := (thread_at S home switch_means begin Running (@Idle _ _ C E u m)).
     (** The thread's cells, and the CPU's. *)
     Context (w : mem) (Hw : all_parked (fun x => parked x = true) w).
-    Context (back : forall v l, has_cpu t l -> calm c (base l) = true -> objects_sound (base l) -> objects_settled c (base l) -> Q (at_idle (creturn C u v) w) l).
+    Context (back : forall v l, has_since h t l -> calm c (base l) = true -> objects_sound (base l) -> objects_settled c (base l) -> Q (at_idle (creturn C u v) w) l).
 
     Lemma call_runs call e g : sim O kernel_entry M c (returns O kernel_entry M c) e g -> forall l x,
-      has_cpu t l -> objects_sound (base l) -> same_log O (part (base l)) x -> explains c x (step_at [call] g) ->
+      has_since h t l -> objects_sound (base l) -> same_log O (part (base l)) x -> explains c x (step_at [call] g) ->
       disciplined O nlock budget (held c x).1 (held c x).2 g.2 g.1 -> answers g.2 g.1 ->
       dom (cm e) = owned init (fun _ => ∅) c (part (base l)) -> cm e ##ₘ w -> run TL TA GT t Q (at_busy (cput e (cm e ∪ w))) l.
     Proof using LO SD initial_valid HL guarded_sub guarded_parked object_cells Hw own_cells home_cpu Ht back.
@@ -96,12 +96,13 @@ Section calls.
         pose proof (next_more kernel_entry M c e w) as Hm. rewrite Hn in Hm.
         eapply run_prim with (p := PBase p).
         { change (thread_next T t (at_busy (cput e (cm e ∪ w))) = APrim (PBase p)). rewrite thread_at_next. cbn [anext system system_next enext c_engine]. rewrite Hm. by rewrite Hord. }
-        intros l' Hrel. pose proof Hrel as (ev & El & Hev & HG & _ & Hlegal). pose proof Hcpu as [Hon Htr].
+        intros l' Hrel. pose proof Hrel as (ev & El & Hev & HG & _ & Hlegal). pose proof Hcpu as [[Hon Htr] Hlast].
         destruct (baton_replay L X nthread home first calm _ GT t l l' parts_own Hon Hrel) as (Hon' & Hsame & Htr'). rewrite Htr in Htr'.
+        pose proof (handed_rely L X nthread home first calm GT t l l' Hon Hrel) as Hlast'. rewrite Hlast in Hlast'.
         injection Hsame as Hheld Howned. destruct HG as [HGsound Hhands]. pose proof HGsound as (Hpart & Hwho & _).
         assert (exists x', same_log O (part (base l')) x' /\ legal lock_objects x' /\ explains c x' (step_at [call] (Act p k, a)) /\
           forall c', (c' < ncpu)%nat -> exists y, explains c' x' y) as (x' & Hx' & Hleg & Hy' & Hall).
-        { subst l'. destruct (others_base nthread X home first L calm ev l t Hlegal Hcpu Hev) as [Hb _].
+        { subst l'. destruct (others_base nthread X home first L calm ev l t Hlegal (proj1 Hcpu) Hev) as [Hb _].
           assert (base (ev ++ l) = base ev ++ base l) as Eb by exact (base_app home L ev l). rewrite Eb in HGsound |- *.
           by apply (explained_longer O spec nlock budget init guarded LO L lock_event_of ncpu own c (base ev) (base l) x). }
         assert (held c x' = held c x) as Ehx by (rewrite <- (same_log_held O c _ _ Hx), <- (same_log_held O c _ _ Hx'); exact Hheld).
@@ -145,7 +146,7 @@ Section calls.
             assert (cm (resume e v m') = m') as Ecm by (unfold resume; by repeat case_match).
             destruct Hresp as [Hresp|[Hout _]]; [|by destruct Hp as [-> | ->]].
             apply (IH v m' a' Hresp Hr' (Event t (UBase o') :: l') (Event c o2 :: x')).
-            -- split; [exact Hon'|]. simpl. by rewrite decide_True.
+            -- split; [split; [exact Hon'|]|exact Hlast']. simpl. by rewrite decide_True.
             -- exact Hsound'.
             -- change (same_log O (part (Event c o' :: base l')) (Event c o2 :: x')). rewrite Epart. by constructor.
             -- exact Hy2.
@@ -156,7 +157,7 @@ Section calls.
     Qed.
 
     (** So a thread that has the CPU, and nothing from locks, may call such a function, and has all that it had when the function returns. *)
-    Theorem object_call f args l : objects_sound (base l) -> objects_settled c (base l) -> has_cpu t l -> calm c (base l) = true -> allowed (Made f args) ->
+    Theorem object_call f args l : objects_sound (base l) -> objects_settled c (base l) -> has_since h t l -> calm c (base l) = true -> allowed (Made f args) ->
       exists fd, M f = Some fd /\ exported f = true /\ length args = fn_params fd /\ run TL TA GT t Q (at_busy (enter fd args [KEnd] w)) l.
     Proof using LO SD IM initial_valid HL guarded_sub guarded_parked object_cells Hw own_cells own_rep own_exact home_cpu Ht back.
       intros Hsound (x & Hx & Hy) Hcpu [Hh Ho]%calm_parts Hcall. pose proof Hcall as (p & Ep & Ha). destruct (IM f args p Ep) as (fd & HM & Hexp & Himp).

@@ -2,9 +2,9 @@
 
     A thread that switches away hands over the cells of its CPU, in a state that is valid for the thread it names, and holds no
     lock. When it returns, the CPU's cells are handed back to it in a state that is valid for itself; its own cells are as it
-    left them. [valid c to d] is chosen by the client; every thread guarantees it at each of its switches. A thread that was given a new stack
+    left them. [valid c h to d] is chosen by the client, where [h] is what CPU [c] was when it was last handed over; every thread guarantees it at each of its switches. A thread that was given a new stack
     meanwhile does not return: it begins anew, with the CPU's cells and its own. *)
-From Ashlar Require Export machine.threads.CellBaton machine.threads.SwitchModule machine.threads.LinkLogs machine.SharedKernel.
+From Ashlar Require Export machine.threads.CellBaton machine.threads.SwitchModule machine.threads.Handed machine.SharedKernel.
 
 Section rule.
   Context (kernel_entry : Z -> Z) (C : client) (exported : string -> bool) (M : module) (stack_below : M switch_stack = None).
@@ -21,7 +21,9 @@ Section rule.
   Notation TL := (thread_layer L X nthread home first quiet).
   Notation base l := (base L (cpu_view L home l)).
   Notation has_cpu := (has_cpu (D:=mem) home first L).
-  Context (valid : nat -> nat -> mem -> Prop).
+  Context (valid : nat -> option mem -> nat -> mem -> Prop).
+  Notation last_handed := (last_handed (D:=mem) L home).
+  Notation has_since := (has_since (D:=mem) L home first).
 
   (** What all CPUs guarantee for the layer below; and what holds of a CPU whenever it is handed over, which events of others keep. *)
   Context (sound : log L -> Prop) (settled : nat -> log L -> Prop).
@@ -32,7 +34,7 @@ Section rule.
     match l with
     | [] => True
     | e :: l => match what e with
-        | USwitch _ to d => valid (home (who e)) to d /\ settled (home (who e)) (base l)
+        | USwitch _ to d => valid (home (who e)) (last_handed (home (who e)) l) to d /\ settled (home (who e)) (base l)
         | UInit u v => v = Z.of_nat u + 1
         | _ => True
         end /\ hands_valid l
@@ -40,11 +42,22 @@ Section rule.
   (** What all threads guarantee. *)
   Definition guaranteed (l : log TL) : Prop := sound (base l) /\ hands_valid l.
 
-  Lemma handed_valid l c d : hands_valid l -> transit L home c l = Some d -> valid c (current_thread L first c (cpu_view L home l)) d.
+  Lemma handed_valid l c d : hands_valid l -> transit L home c l = Some d -> exists h, valid c h (current_thread L first c (cpu_view L home l)) d.
   Proof using.
     induction l as [|[t o] l IH]; [done|]. simpl. intros [Ho Hl]. destruct (decide (home t = c)) as [<-|Hne].
-    - destruct o as [o|from to d'|u v|]; simpl in *; [by apply IH| |by apply IH|done]. intros [= ->]. rewrite decide_True by done. apply Ho.
+    - destruct o as [o|from to d'|u v|]; simpl in *; [by apply IH| |by apply IH|done]. intros [= ->]. rewrite decide_True by done. eexists. apply Ho.
     - destruct o as [o|from to d'|u v|]; simpl in *; try by apply IH. rewrite decide_False by done. by apply IH.
+  Qed.
+  (** So what a CPU is when it is handed over is related, by any relation that is transitive there, to what it was before. *)
+  Lemma handed_related (R : nat -> mem -> mem -> Prop) c : (forall d to d', valid c (Some d) to d' -> R c d d') ->
+    (forall d d' to d'', R c d d' -> valid c (Some d') to d'' -> R c d d'') ->
+    forall e l d d', hands_valid (e ++ l) -> last_handed c l = Some d -> last_handed c (e ++ l) = Some d' -> d' = d \/ R c d d'.
+  Proof using.
+    intros Hone Htrans e l d d' Hv Hd. revert d'. induction e as [|[t o] e IH]; intros d' Hd'; [left; simpl in *; congruence|]. destruct Hv as [Ho Hv].
+    destruct o as [o|from to x|u v|]; simpl in *; try by apply IH. destruct (decide (home t = c)) as [<-|]; [|by apply IH]. injection Hd' as ->. destruct Ho as [Ho _].
+    destruct (last_handed (home t) (e ++ l)) as [d1|] eqn:E.
+    - right. destruct (IH Hv d1 eq_refl) as [-> |]; [by eapply Hone|by eapply Htrans].
+    - exfalso. clear -E Hd. induction e as [|[u o] e IH]; simpl in *; [congruence|]. destruct o; try by apply IH. case_decide; [done|by apply IH].
   Qed.
   (** A CPU that is being handed over is as it was when it was left, but for what others have done. *)
   Lemma handed_settled l c d : legal TL l -> guaranteed l -> transit L home c l = Some d -> settled c (base l).
@@ -96,14 +109,14 @@ Section rule.
       rewrite thread_at_next. simpl. by rewrite Hn.
     Qed.
 
-    Theorem switch_stack_rule to m d m' l (Q : Z -> mem -> log TL -> Prop) :
-      has_cpu t l -> quiet c (base l) = true -> settled c (base l) -> bd_split X c to m = Some (d, m') -> valid c to d ->
+    Theorem switch_stack_rule to m h d m' l (Q : Z -> mem -> log TL -> Prop) :
+      has_since h t l -> quiet c (base l) = true -> settled c (base l) -> bd_split X c to m = Some (d, m') -> valid c h to d ->
       to <> t -> home to = c -> (to < nthread)%nat ->
-      (forall d' l', has_cpu t l' -> quiet c (base l') = true -> sound (base l') -> settled c (base l') -> valid c t d' -> Q0 (TState T Running (bare S (begin t)) (d' ∪ m')) l') ->
-      (forall d' l', has_cpu t l' -> quiet c (base l') = true -> sound (base l') -> settled c (base l') -> valid c t d' -> Q 0 (d' ∪ m') l') ->
+      (forall h' d' l', has_since (Some d') t l' -> quiet c (base l') = true -> sound (base l') -> settled c (base l') -> valid c h' t d' -> Q0 (TState T Running (bare S (begin t)) (d' ∪ m')) l') ->
+      (forall h' d' l', has_since (Some d') t l' -> quiet c (base l') = true -> sound (base l') -> settled c (base l') -> valid c h' t d' -> Q 0 (d' ∪ m') l') ->
       fwp runs_to switch_stack [Z.of_nat to] m l Q.
     Proof using stack_below own_quiet settled_stable.
-      intros [Hon Htr] Hq Hset Hs Hv Hne Hh Hlt Hnew HQ k r x es He Hk. unfold runs_to.
+      intros [[Hon Htr] Hlast] Hq Hset Hs Hv Hne Hh Hlt Hnew HQ k r x es He Hk. unfold runs_to.
       set (s := Cfg (KStmt (Call x switch_stack es) :: k) r m).
       refine (run_tau TL TA guaranteed t Q0 (at_busy s) (TState T (Leaving t to) (bare S (@Busy _ _ C E u s)) m) l _ _).
       { change (thread_next T t (at_busy s) =
@@ -111,23 +124,25 @@ Section rule.
         by rewrite Nat2Z.id. }
       eapply run_prim; [done|]. intros l' Hr. pose proof (settled_rely l l' (conj Hon Htr) Hset Hr) as Hset'. pose proof Hr as (e & _ & _ & HG & _ & _).
       destruct (baton_replay L X nthread home first quiet quiet guaranteed t l l' own_quiet Hon Hr) as (Hon' & Hq' & Htr').
-      rewrite Htr in Htr'. rewrite Hq in Hq'. cbn [lstep thread_layer amem thread_agent tmem]. unfold thread_step_of.
+      rewrite Htr in Htr'. rewrite Hq in Hq'. pose proof (handed_rely L X nthread home first quiet guaranteed t l l' Hon Hr) as Hlast'. rewrite Hlast in Hlast'.
+      cbn [lstep thread_layer amem thread_agent tmem]. unfold thread_step_of.
       rewrite decide_True by exact Hon'. rewrite Htr'. rewrite decide_True by (by split_and!). rewrite Hs.
-      split; [split; [exact (proj1 HG)|exact (conj (conj Hv Hset') (proj2 HG))]|]. cbn [aresume thread_agent thread_resume tphase tcode].
+      assert (valid c (last_handed c l') to d) as Hv1 by (by rewrite Hlast').
+      split; [split; [exact (proj1 HG)|exact (conj (conj Hv1 Hset') (proj2 HG))]|]. cbn [aresume thread_agent thread_resume tphase tcode].
       eapply run_prim; [done|]. intros l'' Hr2. pose proof Hr2 as (e2 & _ & _ & HG2 & _ & Hleg2).
       cbn [lstep thread_layer amem thread_agent tmem]. unfold thread_step_of.
       destruct (decide (current_thread L first c (cpu_view L home l'') = t)) as [Hon2|]; [|done].
       destruct (transit L home c l'') as [d'|] eqn:Ed; [|done].
-      pose proof (handed_valid l'' c d' (proj2 HG2) Ed) as Hv'. rewrite Hon2 in Hv'.
+      destruct (handed_valid l'' c d' (proj2 HG2) Ed) as [h' Hv']. rewrite Hon2 in Hv'.
       destruct (transit_valid L X nthread home first quiet (fun _ _ _ => True) own_quiet (fun _ _ _ _ _ _ => I) l'' c d' Hleg2 Ed) as [_ Hq2].
-      assert (has_cpu t (Event t UResume :: l'')) as Hcpu2 by (split; [exact Hon2|]; simpl; by rewrite decide_True).
+      assert (has_since (Some d') t (Event t UResume :: l'')) as Hcpu2 by (split; [split; [exact Hon2|]; simpl; by rewrite decide_True|exact (handed_transit L home c _ d' Ed)]).
       pose proof (handed_settled l'' c d' Hleg2 HG2 Ed) as Hset2.
       split; [split; [exact (proj1 HG2)|exact (conj I (proj2 HG2))]|]. destruct (handed_started l'' t (proj2 HG2)) as [-> | ->].
       - assert (Hback : aresume TA (TState T Suspended (bare S (@Busy _ _ C E u s)) m') 0 (d' ∪ m') = at_busy (Cfg k (set_result x 0 r) (d' ∪ m')))
           by done.
         refine (eq_ind_r (fun y => run TL TA guaranteed t Q0 y (Event t UResume :: l'')) _ Hback).
-        apply Hk, HQ; [exact Hcpu2|exact Hq2|exact (proj1 HG2)|exact Hset2|exact Hv'].
-      - change (aresume TA) with (thread_resume T). rewrite (proj2 (begins_anew t _ m')). apply run_done, Hnew; [exact Hcpu2|exact Hq2|exact (proj1 HG2)|exact Hset2|exact Hv'].
+        apply Hk, (HQ h'); [exact Hcpu2|exact Hq2|exact (proj1 HG2)|exact Hset2|exact Hv'].
+      - change (aresume TA) with (thread_resume T). rewrite (proj2 (begins_anew t _ m')). apply run_done, (Hnew h'); [exact Hcpu2|exact Hq2|exact (proj1 HG2)|exact Hset2|exact Hv'].
     Qed.
   End thread.
 End rule.

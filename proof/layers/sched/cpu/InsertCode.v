@@ -30,6 +30,23 @@ Section code.
     r = word X "charged" /\ Y = (if r =? NONE then X else set_word "alarm" (Z.min (word X "alarm") (word X "since" + time_for t r y)) X) \/
     r <> word X "charged" /\ exists now, clock_says (word X "arch_clock") now /\ let X1 := set_word "arch_clock" now X in
       Y = spent_at t r now y (if word X "charged" =? NONE then X1 else charged_at now (word X "charged") X1).
+  Lemma later_switched t X Y : time_ok X -> switched_to t X Y -> later X Y.
+  Proof using.
+    intros [[_ Hs] _]. unfold switched_to. cbn zeta. set (r := payer_of X t). intros [[_ ->]|(Hne & now & Hnow & ->)].
+    { destruct (_ =? _); [apply later_refl|by apply later_same; [|done..|]]. }
+    unfold clock_says in Hnow. set (X1 := if word X "charged" =? NONE then _ else _).
+    assert (later X X1 /\ word X1 "charged" = word X "charged" /\ word X1 "arch_clock" = now /\ (word X "charged" = NONE \/ word X1 "since" = now) /\ word X1 "since" <= now /\ reservation_of X1 r = reservation_of X r) as (Hl & Ec & En & Es & Hsn & Er).
+    { unfold X1. destruct (Z.eqb_spec (word X "charged") NONE) as [E|E].
+      - split_and!; [apply later_clock; clear -Hnow; lia|done|done|by left|cbn; clear -Hs Hnow; lia|done].
+      - split_and!; [|done|done|by right|done|by (cbn; rewrite (proj2 (Z.eqb_neq r _)) by done)].
+        apply (later_trans _ (set_word "arch_clock" now X)); [apply later_clock; clear -Hnow; lia|]. apply later_charged; [done|cbn; clear -Hs Hnow; lia]. }
+    clearbody X1. apply (later_trans _ X1); [exact Hl|]. rewrite <- Er, <- En. intros u. unfold happened, accounted_until, spent_at. rewrite Ec.
+    destruct (Z.eqb_spec r NONE) as [Er0|Er0]; cbn.
+    - exists []. split; [|by split_and!]. cbn. destruct (u =? word X "charged"), (u =? r); clear -Hsn En; lia.
+    - destruct (Z.eqb_spec u r) as [->|Hu].
+      + rewrite (proj2 (Z.eqb_neq r _)) by done. exists [Refilled (word X1 "arch_clock")]. split; [cbn; clear; lia|by split_and!].
+      + exists []. split; [|by split_and!]. cbn. destruct (u =? word X "charged"); clear -Hsn En; lia.
+  Qed.
   Lemma own_switched X d d' t : own X d -> (payer_of X t <> NONE -> ours (payer_of X t)) -> (word X "charged" <> NONE -> ours (word X "charged")) ->
     switched this (word X "arch_clock") cpu t (payer_of X t) (word X "charged") (word X "since") (word X "alarm") (reservation_of X (payer_of X t)) (reservation_of X (word X "charged")) d d' ->
     exists Y, switched_to t X Y /\ queues Y = queues X /\ own Y d'.
@@ -51,7 +68,7 @@ Section code.
   Lemma switch_does t X : ours t -> payer_ok ours X (payer_of X t) -> payer_ok ours X (word X "charged") -> time_ok X -> (t = payer_of X t -> payer_of X t <> NONE) ->
     does "sched_budget_switch" [cpu; t] X (fun v Y => v = 0 /\ switched_to t X Y).
   Proof using HM Hcpu clock timer_arms.
-    intros Ht Hp Hc Hs Htr. apply does_timed. intros d e Ho He Hde.
+    intros Ht Hp Hc Hs Htr. apply does_timed; [intros v Y [_ HY]; by eapply later_switched|]. intros d e Ho He Hde.
     eapply timed_mono; [|eapply (sched_budget_switch_timed quiet kernel_entry M this HM (word X "arch_clock") ltac:(unfold time_ok in *; lia) clock timer timer_arms cpu t (payer_of X t) (word X "charged") (word X "since") (word X "alarm")
       (reservation_of X t) (reservation_of X (payer_of X t)) (reservation_of X (word X "charged")) d e)].
     - cbn beta. intros v m [-> (d' & e' & He' & Hd' & -> & Hsw)]. eapply own_switched in Hsw as (Y & HY & Eq & HoY); [exists Y, d', e'; by split_and!|done| |].
@@ -112,7 +129,7 @@ Section code.
     intros Ht Hp Hc Hs Htr. enter sched_account_for_code. go. use limited_does. go. get sched_cpu_charged_triple "charged"%string. do 2 go. change 4294967295 with NONE.
     assert (((if spends (reservation_of X next) =? NONE then 0 else 1) =? 0) = (spends (reservation_of X next) =? NONE)) as -> by (by destruct (_ =? NONE)).
     destruct (_ && _); [by go|]. do 2 go. eapply runs_call; [intros ?; evaluate| |intros v Y HY; locals_simpl; locals_plain; go; exact HY].
-    apply does_timed. intros d e Ho He Hde.
+    apply does_timed; [intros v Y [_ HY]; by eapply later_switched|]. intros d e Ho He Hde.
     eapply timed_mono; [|eapply (sched_budget_floor_timed quiet kernel_entry M this HM (word X "arch_clock") ltac:(unfold time_ok in *; lia) clock timer timer_arms cpu next best (payer_of X next) (word X "charged") (word X "since") (word X "alarm")
       (reservation_of X next) (reservation_of X (payer_of X next)) (reservation_of X (word X "charged")) d e)].
     - cbn beta. intros v m [-> (d' & e' & He' & Hd' & -> & Hsw)]. eapply own_switched in Hsw as (Y & HY & Eq & HoY); [exists Y, d', e'; by split_and!|done| |].

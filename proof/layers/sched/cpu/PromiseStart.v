@@ -95,7 +95,7 @@ Section start.
     intros HX Ht. pose proof HX as (_ & Hw & _). destruct (proj2 (proj1 (work_ours _ _ _ _ Hw t)) Ht) as [r Hr].
     exists thread_state_code. split; [by apply HT|]. split; [done|]. intros w Hh. destruct (holds_thread X w t r Hh Hr) as [_ Hs].
     unfold thread_state_code. cbn [fn_body fn_locals]. locals_simpl. eapply during_return; [eapply eval_load; [evaluate|evaluate|exact Hs]|].
-    exists X. split; [|done]. split; [done|]. intros Hv. by exists r.
+    apply reaches_here; [done|]. split; [done|]. intros Hv. by exists r.
   Qed.
 
   Lemma new_stack_timed t d : quiet (new_stack, [t]) -> timed quiet kernel_entry M this "arch_thread_init" [t] d (fun _ d' => d' = d).
@@ -142,6 +142,6 @@ Section start.
     apply during_seq. eapply during_store; [evaluate|evaluate|evaluate|exact Hwo'|]. locals_simpl. now_is (dr' ∪ (d ∪ <[field_cell "thread" t "wait_object" := NONE]> (<[field_cell "thread" t "wait_kind" := 0]> e))) E2.
     apply during_seq. eapply during_store; [evaluate|evaluate|evaluate|exact Hrt'|]. locals_simpl.
     now_is (dr' ∪ (d ∪ <[field_cell "thread" t "root" := root]> (<[field_cell "thread" t "wait_object" := NONE]> (<[field_cell "thread" t "wait_kind" := 0]> e)))) E3.
-    eapply during_call_whole; [evaluate|by apply new_stack_timed|]. intros v m ->. exists (set_queues s X). split; [by split_and!|]. by eexists dr', d, _.
+    eapply during_call_whole; [evaluate|by apply new_stack_timed|]. intros v m ->. exists (set_queues s X). split; [by split_and!|]. split; [by eexists dr', d, _|by apply later_same; [|done..|]].
   Qed.
 End start.

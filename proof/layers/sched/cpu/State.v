@@ -1,27 +1,12 @@
 (** The scheduler of a CPU as a whole: a state, and reasoning about C in which memory does not occur.
 
     [holds X w]: the memory [w] is the CPU's ready queues, its scheduler's own cells, and the timer's, in state [X].
-    [does f args X post]: called in state [X], [f] returns [v] in a state [Y] with [post v Y]; it may read the clock and set the
+    [does f args X post]: called in state [X], [f] returns [v] in a [later] state [Y] with [post v Y]; it may read the clock and set the
     alarm. [runs] is to it what [during] is to [timed]; as functions of [sched.c] access no cells themselves, expressions are
     those of locals. [ours]: this CPU's threads. *)
 From Ashlar Require Export layers.sched.event.EventCode layers.sched.budget.BudgetSwitch layers.sched.ready.ParkCode layers.sched.pick.NoFailure
-  machine.threads.ReschedRecords.
+  machine.threads.ReschedRecords layers.sched.cpu.Later.
 Local Opaque gmap_lookup gmap_partial_alter.
-
-Record cpu_state := Cpu {
-  queues : ready; (* ready queues, parked threads, and the threads' priorities and states *)
-  word : string -> Z; (* fields of [sched_cpu], and what [arch] keeps *)
-  reservation_of : Z -> reservation;
-  timeouts : gmap Z Z; cancels : Z -> Z; (* as in [events] *)
-  base_of : Z -> Z (* threads' own priorities, modulo their number *) }.
-(** A thread's own priority, to which it returns when it was boosted, and with which it starts. *)
-Definition base_priority (X : cpu_state) (t : Z) : Z := base_of X t mod NUM_PRIORITY.
-Definition set_queues (s : ready) (X : cpu_state) : cpu_state := Cpu s (word X) (reservation_of X) (timeouts X) (cancels X) (base_of X).
-Definition set_word (f : string) (v : Z) (X : cpu_state) : cpu_state :=
-  Cpu (queues X) (fun g => if String.eqb g f then v else word X g) (reservation_of X) (timeouts X) (cancels X) (base_of X).
-Definition set_reservation (t : Z) (x : reservation) (X : cpu_state) : cpu_state :=
-  Cpu (queues X) (word X) (fun u => if u =? t then x else reservation_of X u) (timeouts X) (cancels X) (base_of X).
-Definition set_timeouts (m : gmap Z Z) (k : Z -> Z) (X : cpu_state) : cpu_state := Cpu (queues X) (word X) (reservation_of X) m k (base_of X).
 
 Definition own_words : list string := ["slice_end"; "since"; "alarm"; "running"; "slice_over"; "kept"; "charged"]%string.
 Definition arch_words : list string := ["arch_need_resched"; "arch_floor"; "arch_current"; "arch_clock"]%string.
@@ -47,11 +32,17 @@ Section state.
     exists dr d e, w = dr ∪ (d ∪ e) /\ dr ##ₘ d ∪ e /\ d ##ₘ e /\ ready_rep cpu (queues X) dr /\ own X d /\ timer e.
 
   (** ** Reasoning *)
+  Definition reaches (X : cpu_state) (post : cpu_state -> Prop) (w : mem) : Prop := exists Y, post Y /\ holds Y w /\ later X Y.
   Definition does (f : string) (args : list Z) (X : cpu_state) (post : Z -> cpu_state -> Prop) : Prop :=
-    forall w, holds X w -> timed f args w (fun v w' => exists Y, post v Y /\ holds Y w').
+    forall w, holds X w -> timed f args w (fun v => reaches X (post v)).
   Definition runs (s : stmt) (Qn Qb : locals -> cpu_state -> Prop) (Qr : Z -> cpu_state -> Prop) (r : locals) (X : cpu_state) : Prop :=
-    forall w, holds X w -> during s (fun r w' => exists Y, Qn r Y /\ holds Y w') (fun r w' => exists Y, Qb r Y /\ holds Y w')
-      (fun v w' => exists Y, Qr v Y /\ holds Y w') r w.
+    forall w, holds X w -> during s (fun r => reaches X (Qn r)) (fun r => reaches X (Qb r)) (fun v => reaches X (Qr v)) r w.
+  Lemma reaches_mono X (post post' : cpu_state -> Prop) w : (forall Y, post Y -> post' Y) -> reaches X post w -> reaches X post' w.
+  Proof using. intros Hp (Y & HY & Hw). exists Y. split; [by apply Hp|done]. Qed.
+  Lemma reaches_here X (post : cpu_state -> Prop) w : holds X w -> post X -> reaches X post w.
+  Proof using. intros Hw HX. exists X. split_and!; [done..|apply later_refl]. Qed.
+  Lemma reaches_from X Y (post : cpu_state -> Prop) w : later X Y -> reaches Y post w -> reaches X post w.
+  Proof using. intros HX (Z & HZ & Hw & HY). exists Z. split_and!; [done..|]. by eapply later_trans. Qed.
 
   Lemma does_body f fd args X (post : Z -> cpu_state -> Prop) : M f = Some fd -> length args = fn_params fd ->
     runs (fn_body fd) (fun _ Y => post 0 Y) (fun _ _ => False) post (args ++ replicate (fn_locals fd) 0) X -> does f args X post.
@@ -65,30 +56,31 @@ Section state.
   Lemma serves_does f args X post : serves f args X post -> does f args X post.
   Proof using. intros (fd & HM & Hl & H). by eapply does_body. Qed.
   Lemma does_mono f args X (post post' : Z -> cpu_state -> Prop) : (forall v Y, post v Y -> post' v Y) -> does f args X post -> does f args X post'.
-  Proof using. intros Hp H w Hw. eapply timed_mono; [|exact (H w Hw)]. intros v w' (Y & HY & Hw'). eauto. Qed.
+  Proof using. intros Hp H w Hw. eapply timed_mono; [|exact (H w Hw)]. intros v w'. apply reaches_mono, Hp. Qed.
   Lemma runs_skip (Qn Qb : locals -> cpu_state -> Prop) Qr r X : Qn r X -> runs Skip Qn Qb Qr r X.
-  Proof using. intros H w Hw. apply during_skip. eauto. Qed.
+  Proof using. intros H w Hw. by apply during_skip, reaches_here. Qed.
   Lemma runs_seq a b (Qn Qb : locals -> cpu_state -> Prop) Qr r X : runs a (runs b Qn Qb Qr) Qb Qr r X -> runs (Seq a b) Qn Qb Qr r X.
   Proof using.
-    intros H w Hw. apply during_seq. eapply during_mono; [| | |exact (H w Hw)]; cbn beta; [|done..]. intros r' d (Y & HY & Hd). by apply HY.
+    intros H w Hw. apply during_seq. eapply during_mono; [| | |exact (H w Hw)]; cbn beta; [|done..]. intros r' d (Y & HY & Hd & Hl).
+    eapply during_mono; [| | |exact (HY d Hd)]; cbn beta; intros ??; by apply reaches_from.
   Qed.
   Lemma runs_assign x e (Qn Qb : locals -> cpu_state -> Prop) Qr r X v :
     (forall d, eval e r d = Some v) -> Qn (<[x := v]> r) X -> runs (Assign x e) Qn Qb Qr r X.
-  Proof using. intros He H w Hw. eapply during_assign; [apply He|]. eauto. Qed.
+  Proof using. intros He H w Hw. eapply during_assign; [apply He|]. by apply reaches_here. Qed.
   Lemma runs_if c a b (Qn Qb : locals -> cpu_state -> Prop) Qr r X t : (forall d, test c r d = Some t) ->
     (if t then runs a Qn Qb Qr r X else runs b Qn Qb Qr r X) -> runs (If c a b) Qn Qb Qr r X.
   Proof using. intros Ht H w Hw. eapply during_if; [apply Ht|]. destruct t; by apply H. Qed.
   Lemma runs_return e (Qn Qb : locals -> cpu_state -> Prop) (Qr : Z -> cpu_state -> Prop) r X v :
     (forall d, eval e r d = Some v) -> Qr v X -> runs (Return e) Qn Qb Qr r X.
-  Proof using. intros He H w Hw. eapply during_return; [apply He|]. eauto. Qed.
+  Proof using. intros He H w Hw. eapply during_return; [apply He|]. by apply reaches_here. Qed.
   Lemma runs_call x f es (Qn Qb : locals -> cpu_state -> Prop) Qr r X args (post : Z -> cpu_state -> Prop) :
     (forall d, evals es r d = Some args) -> does f args X post -> (forall v Y, post v Y -> Qn (set_result x v r) Y) -> runs (Call x f es) Qn Qb Qr r X.
   Proof using.
-    intros He Hf H w Hw. eapply during_call_whole; [apply He|exact (Hf w Hw)|]. intros v w' (Y & HY & Hw'). eauto.
+    intros He Hf H w Hw. eapply during_call_whole; [apply He|exact (Hf w Hw)|]. intros v w'. apply reaches_mono, H.
   Qed.
   Lemma runs_this_cpu x (Qn Qb : locals -> cpu_state -> Prop) Qr r X : M "arch_cpu"%string = None ->
     Qn (set_result x cpu r) X -> runs (Call x "arch_cpu" []) Qn Qb Qr r X.
-  Proof using. intros HC H w Hw. eapply during_this_cpu; [exact HC|done|]. eauto. Qed.
+  Proof using. intros HC H w Hw. eapply during_this_cpu; [exact HC|done|]. by apply reaches_here. Qed.
   (** ** What is proved of cells, as steps on the state *)
   Lemma timed_frame f args (d e : mem) (post : Z -> mem -> Prop) : d ##ₘ e -> timed f args d post ->
     timed f args (d ∪ e) (fun v d' => exists d1, post v d1 /\ d1 ##ₘ e /\ d' = d1 ∪ e).
@@ -97,25 +89,26 @@ Section state.
     - by apply map_disjoint_union_r.
     - intros v d' Hp [Hx Hy]%map_disjoint_union_r. rewrite (assoc_L (∪)). apply HQ; [eauto|]. by apply map_disjoint_union_l.
   Qed.
-  Lemma does_timed f args X (post : Z -> cpu_state -> Prop) :
+  Lemma does_timed f args X (post : Z -> cpu_state -> Prop) : (forall v Y, post v Y -> later X Y) ->
     (forall d e, own X d -> timer e -> d ##ₘ e -> timed f args (d ∪ e) (fun v m => exists Y d' e', post v Y /\ queues Y = queues X /\ own Y d' /\ timer e' /\
        d' ##ₘ e' /\ m = d' ∪ e')) -> does f args X post.
   Proof using.
-    intros H w (dr & d & e & -> & Hr & Hde & Hq & Ho & Ht). rewrite (map_union_comm dr) by done. eapply timed_mono; [|apply timed_frame; [by symmetry|by apply H]].
-    cbn beta. intros v m (m1 & (Y & d' & e' & Hp & Hq' & Ho' & Ht' & Hde' & ->) & Hdis & ->). exists Y. split; [done|].
+    intros Hl H w (dr & d & e & -> & Hr & Hde & Hq & Ho & Ht). rewrite (map_union_comm dr) by done. eapply timed_mono; [|apply timed_frame; [by symmetry|by apply H]].
+    cbn beta. intros v m (m1 & (Y & d' & e' & Hp & Hq' & Ho' & Ht' & Hde' & ->) & Hdis & ->). exists Y. split; [done|]. split; [|by eapply Hl].
     exists dr, d', e'. rewrite Hq'. split_and!; [by apply map_union_comm|by symmetry|done..].
   Qed.
-  Lemma does_own f args X (post : Z -> cpu_state -> Prop) :
+  Lemma does_own f args X (post : Z -> cpu_state -> Prop) : (forall v Y, post v Y -> later X Y) ->
     (forall d, own X d -> triple f args d (fun v d' => exists Y, post v Y /\ queues Y = queues X /\ own Y d')) -> does f args X post.
   Proof using.
-    intros H. apply does_timed. intros d e Ho Ht Hde. eapply timed_mono; [|apply timed_frame; [exact Hde|by apply triple_timed, H]].
+    intros Hl H. apply does_timed; [exact Hl|]. intros d e Ho Ht Hde. eapply timed_mono; [|apply timed_frame; [exact Hde|by apply triple_timed, H]].
     cbn beta. intros v m (d' & (Y & Hp & Hq & Ho') & Hde' & ->). by exists Y, d', e.
   Qed.
   Lemma does_ready f args X (post : Z -> cpu_state -> Prop) :
     (forall d, ready_rep cpu (queues X) d -> triple f args d (fun v d' => exists s, post v (set_queues s X) /\ ready_rep cpu s d')) -> does f args X post.
   Proof using.
     intros H w (dr & d & e & -> & Hr & Hde & Hq & Ho & Ht). eapply timed_mono; [|apply timed_frame; [exact Hr|by apply triple_timed, H]].
-    cbn beta. intros v m (d' & (s & Hp & Hq') & Hdis & ->). exists (set_queues s X). split; [done|]. by exists d', d, e.
+    cbn beta. intros v m (d' & (s & Hp & Hq') & Hdis & ->). exists (set_queues s X). split; [done|]. split; [by exists d', d, e|].
+    by apply later_same; [|done..|].
   Qed.
 
   (** A function that keeps to what [arch] and the timer have of the CPU, and leaves the threads' page maps there. *)
@@ -123,7 +116,7 @@ Section state.
     timed f [] e (fun _ e' => timer e' /\ forall t, e' !! field_cell "thread" t "root" = e !! field_cell "thread" t "root").
   Lemma does_keep f X : keeps_timer f -> does f [] X (fun _ Y => Y = X).
   Proof using.
-    intros Hf. apply does_timed. intros d e Ho Ht Hde. rewrite (map_union_comm d e) by done. eapply timed_mono; [|apply timed_frame; [by symmetry|by apply Hf]].
+    intros Hf. apply does_timed; [intros v Y ->; apply later_refl|]. intros d e Ho Ht Hde. rewrite (map_union_comm d e) by done. eapply timed_mono; [|apply timed_frame; [by symmetry|by apply Hf]].
     cbn beta. intros v m (e' & [Ht' _] & Hde' & ->). exists X, d, e'. split_and!; [done..|by symmetry|]. by apply map_union_comm.
   Qed.
 
@@ -193,7 +186,7 @@ Section state.
   Proof using Hcpu.
     intros Hc Hh HQ w Hw. assert ("arch_clock"%string ∈ own_words ++ arch_words) as Hin by (unfold own_words, arch_words; names).
     eapply during_clock; [exact Hc|by apply (holds_word X w "arch_clock")|exact Hh|done|]. intros now Hn. exists (set_word "arch_clock" now X).
-    split; [by apply HQ|by apply (holds_set_word X w "arch_clock")].
+    split; [by apply HQ|]. split; [by apply (holds_set_word X w "arch_clock")|]. apply later_same; [by intros ?|done..|]. unfold clock_says in Hn. cbn. clear -Hn. lia.
   Qed.
   Lemma own_set_reservation X d t x : own X d -> ours t -> own (set_reservation t x X) (stored t x d).
   Proof using.
@@ -217,6 +210,21 @@ Section state.
       split; (eapply Forall_impl; [first [exact H1|exact H2]|]; intros y Hy; rewrite Hs; [done|names]).
     - done.
   Qed.
+  (** Reservations, and up to when they are accounted for, are read from the cells. *)
+  Lemma holds_agree X Y w t : holds X w -> holds Y w -> ours t -> reservation_of X t = reservation_of Y t /\ accounted_until X t = accounted_until Y t.
+  Proof using.
+    intros HX HY Ht. split.
+    - assert (forall Z f v, holds Z w -> value_of f (reservation_fields (reservation_of Z t)) = Some v -> w !! field_cell "sched_reservation" t f = Some v) as Hread.
+      { intros Z f v HZ Hv. apply (holds_read Z w _ _ HZ). intros d (_ & Hr & _). exact (holds_value _ _ _ _ f v (proj1 (Hr t Ht)) Hv). }
+      assert (forall f vx vy, value_of f (reservation_fields (reservation_of X t)) = Some vx -> value_of f (reservation_fields (reservation_of Y t)) = Some vy -> vx = vy) as Hsame.
+      { intros f vx vy Hx Hy. pose proof (Hread X f vx HX Hx) as E. rewrite (Hread Y f vy HY Hy) in E. by injection E. }
+      destruct (reservation_of X t), (reservation_of Y t).
+      f_equal; [apply (Hsame "period"%string)|apply (Hsame "budget"%string)|apply (Hsame "left"%string)|apply (Hsame "end"%string)|apply (Hsame "debt"%string)|apply (Hsame "used"%string)
+        |apply (Hsame "spends"%string)|apply (Hsame "exempt"%string)]; reflexivity.
+    - assert (forall f, f ∈ own_words ++ arch_words -> word X f = word Y f) as Hsame.
+      { intros f Hf. pose proof (holds_word X w f HX Hf) as E. rewrite (holds_word Y w f HY Hf) in E. by injection E. }
+      unfold accounted_until. rewrite !Hsame by (unfold own_words, arch_words; names). done.
+  Qed.
 End state.
 
 (** One statement. A condition stays as the comparison that it is. *)
@@ -228,3 +236,7 @@ Ltac go :=
   | |- runs _ _ _ _ _ _ (If _ _ _) _ _ _ _ _ => eapply runs_if; [intros ?; evaluate|cbn [compare negb andb orb]]
   | |- runs _ _ _ _ _ _ (Return _) _ _ _ _ _ => eapply runs_return; [intros ?; evaluate|]
   end; locals_simpl; locals_plain.
+
+(** What a function does leads to a [later] state, if reservations and clock are as before. *)
+Ltac same_times := let H := fresh in intros ? ? H; decompose [and ex] H; clear H; subst;
+  apply later_same; [intros ?; by split_and!|reflexivity|reflexivity|reflexivity].

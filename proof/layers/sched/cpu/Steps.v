@@ -22,11 +22,14 @@ Section steps.
   Lemma own_word X d f : own X d -> f ∈ own_words -> d !! cpu_cell f cpu = Some (word X f).
   Proof using. intros (Hw & _) Hf. rewrite <- own_cell by done. apply Hw, elem_of_app. by left. Qed.
   Lemma reads_does f g X : reads kernel_entry M this f "sched_cpu" g -> g ∈ own_words -> does f [cpu] X (fun v Y => v = word X g /\ Y = X).
-  Proof using. intros H Hg. apply does_own. intros d Ho. eapply triple_mono; [|by apply H, own_word]. intros v d' [-> ->]. by exists X. Qed.
-  Lemma writes_does f g v X : writes kernel_entry M this f "sched_cpu" g -> g ∈ own_words -> g <> "alarm"%string ->
-    does f [cpu; v] X (fun w Y => w = 0 /\ Y = set_word g v X).
+  Proof using. intros H Hg. apply does_own; [same_times|]. intros d Ho. eapply triple_mono; [|by apply H, own_word]. intros v d' [-> ->]. by exists X. Qed.
+  (** Fields that have nothing to do with time. *)
+  Definition plain_words : list string := ["slice_end"; "running"; "slice_over"; "kept"]%string.
+  Lemma writes_does f g v X : writes kernel_entry M this f "sched_cpu" g -> g ∈ plain_words -> does f [cpu; v] X (fun w Y => w = 0 /\ Y = set_word g v X).
   Proof using Hcpu.
-    intros H Hg Hne. apply does_own. intros d Ho. eapply triple_mono; [|apply H; eexists; by eapply own_word]. intros w d' [-> ->].
+    intros H Hp. assert (g ∈ own_words /\ g <> "alarm"%string /\ later X (set_word g v X)) as (Hg & Hne & Hl).
+    { unfold plain_words in Hp. repeat (apply elem_of_cons in Hp as [->|Hp]; [split_and!; [unfold own_words; names|done|by apply later_same; [|done..|]]|]). by apply elem_of_nil in Hp. }
+    apply does_own; [by intros ? ? [_ ->]|]. intros d Ho. eapply triple_mono; [|apply H; eexists; by eapply own_word]. intros w d' [-> ->].
     exists (set_word g v X). split; [done|]. split; [done|]. rewrite <- own_cell by done. apply own_set_word; [done|apply elem_of_app; by left|done].
   Qed.
   Lemma arch_read X d f : own X d -> f ∈ arch_words -> d !! ((f, cpu, ""%string, 0) : cell) = Some (word X f).
@@ -42,22 +45,22 @@ Section steps.
   Qed.
   Ltac arch code := eapply triple_owned; [by apply HR|done|]; unfold code; locals_simpl; step; eapply owned_builtin; [exact HC|evaluate|done|]; locals_simpl.
   Lemma need_resched_does X : does "arch_need_resched" [] X (fun v Y => v = word X "arch_need_resched" /\ Y = X).
-  Proof using HR HC. apply does_own. intros d Ho. pose proof (arch_read X d "arch_need_resched" Ho ltac:(names)). arch arch_need_resched_code. step. by exists X. Qed.
+  Proof using HR HC. apply does_own; [same_times|]. intros d Ho. pose proof (arch_read X d "arch_need_resched" Ho ltac:(names)). arch arch_need_resched_code. step. by exists X. Qed.
   Lemma floor_does X : does "arch_floor" [] X (fun v Y => v = word X "arch_floor" /\ Y = X).
-  Proof using HR HC. apply does_own. intros d Ho. pose proof (arch_read X d "arch_floor" Ho ltac:(names)). arch arch_floor_code. step. by exists X. Qed.
+  Proof using HR HC. apply does_own; [same_times|]. intros d Ho. pose proof (arch_read X d "arch_floor" Ho ltac:(names)). arch arch_floor_code. step. by exists X. Qed.
   Lemma set_need_resched_does v X : does "arch_set_need_resched" [v] X (fun w Y => w = 0 /\ Y = set_word "arch_need_resched" v X).
   Proof using HR HC Hcpu.
-    apply does_own. intros d Ho. pose proof (arch_read X d "arch_need_resched" Ho ltac:(names)). arch arch_set_need_resched_code. step.
+    apply does_own; [same_times|]. intros d Ho. pose proof (arch_read X d "arch_need_resched" Ho ltac:(names)). arch arch_set_need_resched_code. step.
     eexists. split; [done|]. split; [done|]. by apply arch_write; [|names].
   Qed.
   Lemma set_floor_does v X : does "arch_set_floor" [v] X (fun w Y => w = 0 /\ Y = set_word "arch_floor" v X).
   Proof using HR HC Hcpu.
-    apply does_own. intros d Ho. pose proof (arch_read X d "arch_floor" Ho ltac:(names)). arch arch_set_floor_code. step.
+    apply does_own; [same_times|]. intros d Ho. pose proof (arch_read X d "arch_floor" Ho ltac:(names)). arch arch_set_floor_code. step.
     eexists. split; [done|]. split; [done|]. by apply arch_write; [|names].
   Qed.
   Lemma current_does X : does "thread_current" [] X (fun v Y => v = word X "arch_current" /\ Y = X).
   Proof using HT HW HC.
-    apply does_own. intros d Ho. eapply triple_mono; [|apply (thread_current_triple kernel_entry M this HT HW HC); by apply (arch_read X d "arch_current"); [|names]].
+    apply does_own; [same_times|]. intros d Ho. eapply triple_mono; [|apply (thread_current_triple kernel_entry M this HT HW HC); by apply (arch_read X d "arch_current"); [|names]].
     intros v d' [-> ->]. by exists X.
   Qed.
 
@@ -75,12 +78,12 @@ Section steps.
   Proof using. intros Ho Ht. apply holds_value. by apply Ho. Qed.
   Lemma cpu_does t X : ours t -> does "thread_cpu" [t] X (fun v Y => v = cpu /\ Y = X).
   Proof using HT.
-    intros Ht. apply does_own. intros d Ho. eapply triple_mono; [|apply (thread_cpu_triple kernel_entry M this HT), (own_field t X d "cpu" _ Ho Ht); reflexivity].
+    intros Ht. apply does_own; [same_times|]. intros d Ho. eapply triple_mono; [|apply (thread_cpu_triple kernel_entry M this HT), (own_field t X d "cpu" _ Ho Ht); reflexivity].
     intros v d' [-> ->]. by exists X.
   Qed.
   Lemma base_priority_does t X : ours t -> does "thread_base_priority" [t] X (fun v Y => v = base_priority X t /\ Y = X).
   Proof using HT.
-    intros Ht. apply does_own. intros d Ho. eapply triple_mono; [|apply (thread_base_priority_triple kernel_entry M this HT), (own_field t X d "base_priority" _ Ho Ht); reflexivity].
+    intros Ht. apply does_own; [same_times|]. intros d Ho. eapply triple_mono; [|apply (thread_base_priority_triple kernel_entry M this HT), (own_field t X d "base_priority" _ Ho Ht); reflexivity].
     intros v d' [-> ->]. by exists X.
   Qed.
   Lemma best_does X : does "sched_ready_best" [cpu] X (fun v Y => v = ready_best (queues X) cpu /\ Y = X).
@@ -108,20 +111,20 @@ Section steps.
   Qed.
   Lemma alarm_want_does t X : does "sched_alarm_want" [cpu; t] X (fun v Y => v = 0 /\ Y = set_word "alarm" (Z.min (word X "alarm") t) X).
   Proof using HM Hcpu timer_arms.
-    apply does_timed. intros d e Ho He Hde. eapply timed_mono; [|eapply (sched_alarm_want_timed kernel_entry M this HM quiet timer timer_arms); [by eapply (own_word X d "alarm"); [|names]|done..]].
+    apply does_timed; [same_times|]. intros d e Ho He Hde. eapply timed_mono; [|eapply (sched_alarm_want_timed kernel_entry M this HM quiet timer timer_arms); [by eapply (own_word X d "alarm"); [|names]|done..]].
     cbn beta. intros v m [-> (e' & He' & Hd' & ->)]. eexists _, _, e'. split_and!; [done|done|done|by apply own_alarm|done..].
   Qed.
   Lemma event_set_does ev t X : mine ours ev -> 0 <= t <= timer_never ->
     does "sched_event_set" [cpu; ev; t] X (fun v Y => v = 0 /\ Y = set_word "alarm" (Z.min (word X "alarm") t) (set_timeouts (<[ev := t]> (timeouts X)) (upd ev 0 (cancels X)) X)).
   Proof using HM Hcpu timer_arms.
-    intros Hm Ht. apply does_timed. intros d e Ho He Hde. pose proof Ho as (_ & _ & Hev).
+    intros Hm Ht. apply does_timed; [same_times|]. intros d e Ho He Hde. pose proof Ho as (_ & _ & Hev).
     eapply timed_mono; [|eapply (sched_event_set_timed kernel_entry M this HM cpu Hcpu (mine ours) ltac:(by intros ? [? _]) quiet timer timer_arms); [exact Hde|exact He|exact Hm|exact Ht|exact Hev]].
     cbn beta. intros v m [-> (d' & e' & He' & Hd' & -> & Hev' & Honly)]. eexists _, d', e'. split_and!; [done|done|done|by eapply own_events|done..].
   Qed.
   Lemma event_add_does ev t X : mine ours ev -> 0 <= t <= timer_never -> timeouts X !! ev = None ->
     does "sched_event_add" [cpu; ev; t] X (fun v Y => v = 0 /\ Y = set_word "alarm" (Z.min (word X "alarm") t) (set_timeouts (<[ev := t]> (timeouts X)) (cancels X) X)).
   Proof using HM Hcpu timer_arms.
-    intros Hm Ht Hno. apply does_timed. intros d e Ho He Hde. pose proof Ho as (_ & _ & Hev).
+    intros Hm Ht Hno. apply does_timed; [same_times|]. intros d e Ho He Hde. pose proof Ho as (_ & _ & Hev).
     eapply timed_mono; [|eapply (sched_event_add_timed kernel_entry M this HM cpu Hcpu (mine ours) ltac:(by intros ? [? _]) quiet timer timer_arms); [exact Hde|exact He|exact Hm|exact Ht|exact Hev|exact Hno]].
     cbn beta. intros v m [-> (d' & e' & He' & Hd' & -> & Hev' & Honly)]. eexists _, d', e'. split_and!; [done|done|done|by eapply own_events|done..].
   Qed.
@@ -133,45 +136,45 @@ Section steps.
   Qed.
   Lemma event_remove_does ev X : mine ours ev -> does "sched_event_remove" [cpu; ev] X (fun v Y => v = 0 /\ Y = set_timeouts (delete ev (timeouts X)) (cancels X) X).
   Proof using HM Hcpu.
-    intros Hm. apply does_own. intros d Ho. eapply triple_mono; [|apply (sched_event_remove_triple kernel_entry M this HM cpu Hcpu (mine ours)); [exact Hm|apply Ho]].
+    intros Hm. apply does_own; [same_times|]. intros d Ho. eapply triple_mono; [|apply (sched_event_remove_triple kernel_entry M this HM cpu Hcpu (mine ours)); [exact Hm|apply Ho]].
     intros v d' (-> & Hev & Hd). eexists. split; [done|]. split; [done|]. by eapply own_timeouts; [|apply only_heap|].
   Qed.
   Lemma event_cancel_does ev X : mine ours ev -> does "sched_event_cancel" [ev] X (fun v Y => v = 0 /\ Y = set_timeouts (timeouts X) (upd ev 1 (cancels X)) X).
   Proof using HM Hcpu.
-    intros Hm. apply does_own. intros d Ho. eapply triple_mono; [|apply (sched_event_cancel_triple kernel_entry M this HM cpu (mine ours)); [exact Hm|apply Ho]].
+    intros Hm. apply does_own; [same_times|]. intros d Ho. eapply triple_mono; [|apply (sched_event_cancel_triple kernel_entry M this HM cpu (mine ours)); [exact Hm|apply Ho]].
     intros v d' (-> & Hev & Hd). eexists. split; [done|]. split; [done|]. by eapply own_timeouts.
   Qed.
   Lemma event_first_does X : does "sched_event_first" [cpu] X (fun v Y => earliest (timeouts X) v /\ Y = X).
   Proof using HM Hcpu.
-    apply does_own. intros d Ho. eapply triple_mono; [|eapply (sched_event_first_triple kernel_entry M this HM cpu Hcpu (mine ours)); apply Ho]. intros v d' [H ->]. by exists X.
+    apply does_own; [same_times|]. intros d Ho. eapply triple_mono; [|eapply (sched_event_first_triple kernel_entry M this HM cpu Hcpu (mine ours)); apply Ho]. intros v d' [H ->]. by exists X.
   Qed.
   Lemma event_take_does now X : now < timer_never ->
     does "sched_event_take" [cpu; now] X (fun v Y => exists m, taken now (timeouts X) (cancels X) v m /\ Y = set_timeouts m (cancels X) X).
   Proof using HM Hcpu.
-    intros Hn. apply does_own. intros d Ho. eapply triple_mono; [|eapply (sched_event_take_triple kernel_entry M this HM cpu Hcpu (mine ours)); [exact Hn|apply Ho]].
+    intros Hn. apply does_own; [same_times|]. intros d Ho. eapply triple_mono; [|eapply (sched_event_take_triple kernel_entry M this HM cpu Hcpu (mine ours)); [exact Hn|apply Ho]].
     intros v d' (m & Ht & Hev & Hd). eexists. split; [by exists m|]. split; [done|]. by eapply own_timeouts; [|apply only_heap|].
   Qed.
 
   (** ** Reservations *)
   Lemma limited_does t X : ours t -> does "sched_budget_limited" [t] X (fun v Y => v = (if spends (reservation_of X t) =? NONE then 0 else 1) /\ Y = X).
   Proof using HM.
-    intros Ht. apply does_own. intros d Ho. eapply triple_mono; [|apply (sched_budget_limited_triple kernel_entry M this HM); by apply Ho]. intros v d' [-> ->]. by exists X.
+    intros Ht. apply does_own; [same_times|]. intros d Ho. eapply triple_mono; [|apply (sched_budget_limited_triple kernel_entry M this HM); by apply Ho]. intros v d' [-> ->]. by exists X.
   Qed.
   Lemma exempt_does t v X : ours t -> let x := reservation_of X t in does "sched_budget_exempt" [t; v] X (fun w Y => w = 0 /\
     Y = set_reservation t (Reservation (period x) (budget x) (time_left x) (period_end x) (debt x) (used x) (spends x) v) X).
   Proof using HM Hcpu.
-    intros Ht x. apply does_own. intros d Ho. eapply triple_mono; [|eapply (sched_budget_exempt_triple kernel_entry M this HM); by apply Ho]. intros w d' [-> ->].
+    intros Ht x. apply does_own; [intros w Y [_ ->]; by apply later_spends|]. intros d Ho. eapply triple_mono; [|eapply (sched_budget_exempt_triple kernel_entry M this HM); by apply Ho]. intros w d' [-> ->].
     eexists. split; [done|]. split; [done|]. by apply own_set_reservation.
   Qed.
   Lemma take_back_does t X : ours t -> does "sched_budget_take_back" [t] X (fun w Y => w = 0 /\ Y = set_reservation t (take_back t (reservation_of X t)) X).
   Proof using HM Hcpu.
-    intros Ht. apply does_own. intros d Ho. eapply triple_mono; [|eapply (sched_budget_take_back_triple kernel_entry M this HM); by apply Ho]. intros w d' [-> ->].
+    intros Ht. apply does_own; [intros w Y [_ ->]; by apply later_spends|]. intros d Ho. eapply triple_mono; [|eapply (sched_budget_take_back_triple kernel_entry M this HM); by apply Ho]. intros w d' [-> ->].
     eexists. split; [done|]. split; [done|]. by apply own_set_reservation.
   Qed.
   Lemma borrow_does t from X : ours t -> ours from ->
     does "sched_budget_borrow" [t; from] X (fun w Y => w = 0 /\ Y = set_reservation t (borrow (payer (reservation_of X from)) (reservation_of X t)) X).
   Proof using HM Hcpu.
-    intros Ht Hf. apply does_own. intros d Ho. eapply triple_mono; [|eapply (sched_budget_borrow_triple kernel_entry M this HM); by apply Ho]. intros w d' [-> ->].
+    intros Ht Hf. apply does_own; [intros w Y [_ ->]; apply later_spends; unfold borrow; by destruct (_ =? _)|]. intros d Ho. eapply triple_mono; [|eapply (sched_budget_borrow_triple kernel_entry M this HM); by apply Ho]. intros w d' [-> ->].
     eexists. split; [done|]. split; [done|]. by apply own_set_reservation.
   Qed.
 End steps.
@@ -199,5 +202,5 @@ Ltac after := intros ? ? [-> ->]; locals_simpl; locals_plain.
 Ltac use L := eapply runs_call; [intros ?; evaluate|eapply L; premise|after].
 Ltac get L g := eapply runs_call; [intros ?; evaluate|eapply (reads_does _ _ _ _ _ _ _ g); [eapply L; premise|names]|after].
 Ltac put_word L g := eapply runs_call; [intros ?; evaluate
-  |lazymatch goal with H : 0 <= Z.of_nat _ < NUM_CPU |- _ => eapply (writes_does _ _ _ _ H _ _ _ g); [eapply L; premise|names|discriminate] end|after].
+  |lazymatch goal with H : 0 <= Z.of_nat _ < NUM_CPU |- _ => eapply (writes_does _ _ _ _ H _ _ _ g); [eapply L; premise|unfold plain_words; names] end|after].
 Ltac this_cpu := apply runs_this_cpu; [premise|]; locals_simpl; locals_plain.

@@ -24,7 +24,7 @@ Section code.
   (** ** The timer *)
   Lemma alarm_gone_does X : does "sched_alarm_gone" [cpu] X (fun v Y => v = 0 /\ Y = set_word "alarm" timer_never X).
   Proof using HM Hcpu.
-    apply does_own. intros d Ho. pose proof Ho as (_ & _ & He). eapply triple_mono; [|apply (sched_alarm_gone_triple kernel_entry M this HM); eexists; by eapply (own_word this ours X d "alarm"); [|names]].
+    apply does_own; [same_times|]. intros d Ho. pose proof Ho as (_ & _ & He). eapply triple_mono; [|apply (sched_alarm_gone_triple kernel_entry M this HM); eexists; by eapply (own_word this ours X d "alarm"); [|names]].
     intros v d' [-> ->]. exists (set_word "alarm" timer_never X). split; [done|]. split; [done|]. destruct X as [q f r m k b].
     apply (own_events this ours (Cpu q f r m k b) d _ m k); [done|apply only_write; [done|right; by left]|].
     destruct He as (Hok & Hk & Ha & h & Hh & Hv). split_and!; [done|intros x Hx; rewrite own_lookup_ne by (unfold field_cell; congruence); auto|apply own_lookup|].
@@ -36,7 +36,8 @@ Section code.
     does "sched_budget_timer" [cpu; now] X (fun v Y =>
       if word X "charged" =? NONE then v = timer_never /\ Y = X else v = now + time_at X now /\ Y = charged_at now (word X "charged") X).
   Proof using HM HT HW HC Hcpu.
-    intros Hp Hs Hh. apply does_own. intros d Ho. eapply triple_mono; [|apply (sched_budget_timer_triple kernel_entry M this HM HT HW HC cpu now (word X "arch_current") (word X "charged") (word X "since") (reservation_of X (word X "charged")) d)].
+    intros Hp Hs Hh. apply does_own.
+    { intros v Y. destruct (_ =? _); intros [_ ->]; [apply later_refl|]. apply later_charged; [done|lia]. } intros d Ho. eapply triple_mono; [|apply (sched_budget_timer_triple kernel_entry M this HM HT HW HC cpu now (word X "arch_current") (word X "charged") (word X "since") (reservation_of X (word X "charged")) d)].
     - intros v d' [(E & -> & ->)|(E & -> & ->)].
       + exists X. by rewrite E.
       + rewrite (proj2 (Z.eqb_neq _ _)) by done. eexists. split; [done|]. split; [done|]. destruct Hp as [?|[Hr _]]; [done|]. by apply own_charged.

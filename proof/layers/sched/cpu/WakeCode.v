@@ -20,10 +20,7 @@ Section code.
   Context (clock : clock_forward quiet kernel_entry M this).
 
   (** ** Time *)
-  Definition payer_of (X : cpu_state) (t : Z) : Z := payer (reservation_of X t).
   Definition payer_ok (X : cpu_state) (r : Z) : Prop := r = NONE \/ ours r /\ reservation_valid (word X "since") (reservation_of X r).
-  Definition charged_at (now r : Z) (X : cpu_state) : cpu_state :=
-    set_word "since" now (set_reservation r (charge (word X "since") now (reservation_of X r)) X).
   Lemma own_charged X d r now : own X d -> ours r -> own (charged_at now r X) (charged_until cpu r (reservation_of X r) (word X "since") now d).
   Proof using Hcpu.
     intros Ho Hr. unfold charged_at, charged_until. change (cpu_cell "since" cpu) with (cell_of cpu "since").
@@ -40,9 +37,16 @@ Section code.
     r <> NONE /\ exists now, clock_says (word X "arch_clock") now /\ let X1 := set_word "arch_clock" now X in
       Y = (if r =? word X "charged" then charged_at now r X1 else set_reservation r (refill now (reservation_of X r)) X1) /\
       v = (if time_for t r (reservation_of Y r) =? 0 then 0 else 1).
+  Lemma later_has_time t X v Y : time_ok X -> has_time t X v Y -> later X Y.
+  Proof using.
+    intros [[_ Hs] _]. unfold has_time. cbn zeta. intros [(_ & _ & ->)|(_ & now & Hnow & -> & _)]; [apply later_refl|]. unfold clock_says in Hnow.
+    apply (later_trans _ (set_word "arch_clock" now X)); [apply later_clock; clear -Hnow; lia|]. destruct (Z.eqb_spec (payer_of X t) (word X "charged")) as [E|E].
+    - apply later_charged; [by rewrite E|cbn; clear -Hs Hnow; lia].
+    - by apply (later_refilled now (payer_of X t) (set_word "arch_clock" now X)); [cbn; congruence|].
+  Qed.
   Lemma has_does t X : ours t -> payer_ok X (payer_of X t) -> time_ok X -> does "sched_budget_has" [cpu; t] X (has_time t X).
   Proof using HM Hcpu clock.
-    intros Ht Hp [Hs Hh]. apply does_timed. intros d e Ho He Hde. unfold payer_of in *. set (r := payer (reservation_of X t)) in *.
+    intros Ht Hp [Hs Hh]. apply does_timed; [intros v Y; by apply later_has_time|]. intros d e Ho He Hde. unfold payer_of in *. set (r := payer (reservation_of X t)) in *.
     eapply timed_mono; [|apply timed_frame; [exact Hde|eapply (sched_budget_has_timed quiet kernel_entry M this HM clock (word X "arch_clock") ltac:(lia) cpu t r (word X "charged") (word X "since") (reservation_of X t) (reservation_of X r) d)]].
     - cbn beta. intros v m (d' & Hpost & Hd' & ->). unfold has_time, payer_of. fold r. destruct Hpost as [(E & -> & ->)|(E & now & Hnow & Hv & Hd)].
       + exists X, d, e. split_and!; [by left|done..].
@@ -111,7 +115,7 @@ Section code.
   Proof using HM HQ HT Hcpu timer_arms.
     intros Ht Hb Hr He Hs Hno. unfold NUM_THREAD, NUM_CPU in *. set (r := spends (reservation_of X t)) in *. enter sched_budget_park_code. go.
     intros w Hw. eapply during_assign; [eapply eval_load; [evaluate|evaluate|]; apply (holds_read this ours timer X w _ _ Hw); intros d Ho; exact (holds_value _ _ _ _ "spends" _ (proj1 (proj1 (proj2 Ho) t Ht)) eq_refl)|].
-    locals_simpl. locals_plain. exists X. split; [|exact Hw]. fold r. go.
+    locals_simpl. locals_plain. apply reaches_here; [exact Hw|]. fold r. go.
     assert (wrap W32 (QUEUE_PARKED_BASE + cpu) = parked_queue cpu) as Eq by (unfold parked_queue, QUEUE_PARKED_BASE; apply Z.mod_small; cbn [bits]; lia).
     unfold QUEUE_PARKED_BASE in Eq. eapply runs_call; [intros ?; evaluate|rewrite Eq; eapply ready_park_does; premise|after].
     assert (wrap W32 (144 + t) = SCHED_RELEASE_BASE + t) as Et by (unfold SCHED_RELEASE_BASE; apply Z.mod_small; cbn [bits]; lia).
@@ -121,6 +125,6 @@ Section code.
     - rewrite Et. eapply (event_add_does quiet kernel_entry M this Hcpu ours timer HM timer_arms _ _ (set_queues s X)); [|exact He|exact Hno|exact Hw'].
       split; [unfold SCHED_RELEASE_BASE, SCHED_NUM_EVENT; lia|]. unfold SCHED_RELEASE_BASE, NUM_THREAD. replace (144 + t) with (t + 1 * 144) by lia.
       rewrite Z.mod_add, Z.mod_small by lia. done.
-    - cbn beta. intros v m (Y & [-> ->] & HY). eexists. split; [|exact HY]. done.
+    - cbn beta. intros v m (Y & [-> ->] & HY & Hl). eexists. split; [|split; [exact HY|exact Hl]]. done.
   Qed.
 End code.

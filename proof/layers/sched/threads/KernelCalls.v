@@ -139,18 +139,18 @@ Section calls.
   Qed.
 
   Context (nthread : nat) (home first : nat -> nat) (home_cpu : forall t, (t < nthread)%nat -> (home t < ncpu)%nat) (begin : nat -> ast (system C (c_engine (arch_builtins kernel_entry) M exported))).
-  Context (cell_of_cpu : nat -> cell -> bool) (valid : nat -> nat -> mem -> Prop).
+  Context (cell_of_cpu : nat -> cell -> bool) (valid : nat -> option mem -> nat -> mem -> Prop).
   Notation calm := (calm lock_event_of init).
   Notation S := (shared_kernel kernel_entry M exported C).
   Notation E := (c_engine (arch_builtins kernel_entry) M exported).
   Notation T := (agent_threads S home switch_means begin).
   Notation TL := (thread_layer L (cell_baton cell_of_cpu unlocked_cell) nthread home first calm).
   Notation base l := (base L (cpu_view L home l)).
-  Notation has_cpu := (has_cpu (D:=mem) home first L).
+  Notation has_since := (has_since (D:=mem) L home first).
   (** Such a call runs to its return, and leaves the thread, and its CPU, all their cells. *)
-  Theorem use_runs t (Q : ast (thread_agent T) -> log TL -> Prop) u w f args l : (t < nthread)%nat -> uses f args -> all_parked (fun x => unlocked_cell x = true) w ->
-    has_cpu t l -> calm (home t) (base l) = true -> locks_sound (base l) -> locks_settled (home t) (base l) ->
-    (forall v l', has_cpu t l' -> calm (home t) (base l') = true -> locks_sound (base l') -> locks_settled (home t) (base l') ->
+  Theorem use_runs t (Q : ast (thread_agent T) -> log TL -> Prop) u w f args h l : (t < nthread)%nat -> uses f args -> all_parked (fun x => unlocked_cell x = true) w ->
+    has_since h t l -> calm (home t) (base l) = true -> locks_sound (base l) -> locks_settled (home t) (base l) ->
+    (forall v l', has_since h t l' -> calm (home t) (base l') = true -> locks_sound (base l') -> locks_settled (home t) (base l') ->
        Q (thread_at S home switch_means begin Running (@Idle _ _ C E (creturn C u v) w)) l') ->
     exists fd, M f = Some fd /\ exported f = true /\ length args = fn_params fd /\
       run TL (thread_agent T) (guaranteed L nthread home first cell_of_cpu unlocked_cell calm valid locks_sound locks_settled) t Q
@@ -161,6 +161,6 @@ Section calls.
       (kernel_disciplined kernel_entry root_quota frames_start shares_start) implemented start_valid passes L lock_event_of below ncpu nthread home first home_cpu begin
       cell_of_cpu unlocked_cell no_frames no_frames_cells no_frames_rep no_frames_exact
       (fun k m => map_filter_subseteq _ m) (fun k m r Hd Hp => kernel_guarded_unlocked m r Hd Hp k) object_cells
-      valid t Ht Q u w Hw HQ f args l Hsound Hset Hcpu Hcalm Huse).
+      valid t Ht Q u h w Hw HQ f args l Hsound Hset Hcpu Hcalm Huse).
   Qed.
 End calls.
