@@ -1,142 +1,129 @@
 (** The main theorems. What they rest on is in [Assumptions.v] and in the book's page on theorems.
 
-    They are about the C of the certified layers, as generated from the files that the kernel is built from, running for
-    any client on any number of CPUs. A client is anything that calls kernel functions: programs, guests, the layers above. *)
-From Ashlar Require Import layers.Top layers.container.spec.Conservation layers.spinlock.Proof.
+    They are about the C of the certified layers, as generated from the files that the kernel is built from, called by threads on any number of
+    CPUs: on the machine of threads, where they hand their CPUs to each other, and on one shared memory.
+
+    Threads serve the timer's interrupt and what it returns, the beginnings of periods and the deadlines of threads, which are woken then; they yield,
+    let the scheduler decide who runs, hand over to a thread that is kept to run next, block, sleep until a deadline, end, and start others that are not in
+    use, in any order that their client likes; and they call functions of containers, frames, page maps and shares, which take locks, where the
+    specification has an answer in every valid state. [Cpus.v] is about clients that have a CPU each, and may call more of those functions. What is not in
+    it: threads that are woken before their deadline, or from other CPUs, or whose time is lent. *)
+From Ashlar Require Export layers.UnlockedCells layers.spinlock.LocksInThreads layers.spinlock.Proof machine.threads.ThreadDeadlock.
+From Ashlar Require Export layers.sched.threads.SchedulerClients layers.sched.threads.KernelHistory.
+From Ashlar Require Import layers.pagemap.Code layers.container.spec.Conservation.
 From Ashlar Require layers.pagemap.Isolation.
-From Ashlar Require Import calculus.linking.LinkReturns calculus.locks.Deadlock calculus.top.TopHistory machine.KernelChain.
+Local Opaque gmap_lookup gmap_partial_alter.
+Local Open Scope Z_scope.
 
-Section kernel.
-  (** Any client, [ncpu] CPUs, each starting the client in its own state; the entries of the kernel's half of page maps; the
-      code of the layers above, and of the locks. *)
-  Context (C : client) (ncpu : nat) (client_start : nat -> cstate C) (kernel_entry : Z -> Z) (M : module).
-  Context (code_present : forall f fd, kernel_code f = Some fd -> M f = Some fd).
-  Context (acquire_below : M ACQUIRE = None) (release_below : M RELEASE = None).
-  Context (arch_below : forall f, f ∈ arch_used -> M f = None).
-  (** Memory as start-up leaves it, lock by lock: the root container has [root_quota] frames, the frame table is
-      [frames_start], the shares are defined as [shares_start] says. *)
-  Context (root_quota : Z) (root_quota_word : 0 <= root_quota < 2 ^ 32).
-  Context (frames_start : frame_memory) (frames_start_valid : frame_memory_valid frames_start).
-  Context (shares_start : share_state) (shares_start_valid : share_valid shares_start) (init : Z -> mem).
-  Context (init_objects : forall k o, kernel_object_of k = Some o ->
-    kernel_rep kernel_entry o (kernel_initial root_quota frames_start shares_start o) (init k)).
-  Context (init_other : forall k, kernel_object_of k = None -> init k = ∅).
-  (** And CPU by CPU: its ready queues and its own threads, in memory that is disjoint from all else. *)
-  Context (ready_start : nat -> ready) (cpu_init : nat -> mem).
-  Context (cpu_objects : forall c, (c < ncpu)%nat -> ready_rep (Z.of_nat c) (ready_start c) (cpu_init c)).
-  Context (cpus_disjoint : forall c c', c <> c' -> cpu_init c ##ₘ cpu_init c').
-  Context (cpu_init_disjoint : forall c k, cpu_init c ##ₘ init k).
+Section threads.
+  (** Any client; the code of the layers; what is below them, given by the caller. *)
+  Context (kernel_entry : Z -> Z) (C : client) (exported : string -> bool) (M : module) (code : has_scheduler exported M).
+  Context (kernel : has_kernel kernel_entry exported M).
+  Notation A := (system C (c_engine (arch_builtins kernel_entry) M exported)).
+  Notation S := (shared_kernel kernel_entry M exported C).
+  (** What locks guard at the start. *)
+  Context (root_quota : Z) (frames_start : frame_memory) (shares_start : share_state) (init : Z -> mem).
+  Context (objects : objects_start kernel_entry root_quota frames_start shares_start init).
+  (** A layer below with locks, that lets a CPU without locks read the clock and show values. *)
+  Context (passes : cprim -> Prop) (L : layer cprim mem) (lock_event_of : lop L -> option (lock_event mem)).
+  Context (below : has_locks NUM_LOCK kernel_budget init kernel_guarded passes L lock_event_of).
+  Notation calm := (calm lock_event_of init).
+  (** CPUs and their threads; which cells go with a CPU when it is handed over: none that a lock guards. *)
+  Context (ncpu nthread : nat) (cpus : Z.of_nat ncpu <= NUM_CPU) (threads : Z.of_nat nthread <= NUM_THREAD).
+  Context (home first : nat -> nat) (home_cpu : forall t, (t < nthread)%nat -> (home t < ncpu)%nat) (begin : nat -> ast A).
+  Context (cell_of_cpu : nat -> cell -> bool) (cells_unlocked : forall c x, cell_of_cpu c x = true -> unlocked_cell x = true).
 
-  Notation X := (kernel_layout kernel_entry root_quota frames_start shares_start).
-  Notation specification := (kernel_top kernel_entry root_quota frames_start shares_start).
-  Notation exported := (kernel_exported kernel_entry root_quota frames_start shares_start).
-  Notation code_layer := (lock_layer NUM_LOCK kernel_budget (cell_data init kernel_guarded)).
-  Notation code_agent := (system C (c_engine (arch_builtins kernel_entry) M exported)).
-  Notation top_agent := (system C (top_engine X specification)).
+  Notation thread_of := (thread_of home nthread).
+  Context (timer : nat -> mem -> Prop) (user : Z -> Prop) (arch : arch_does passes kernel_entry M thread_of timer user).
 
-  (** The machine that runs the C code, and the machine of the specification. *)
-  Definition code (c : nat) : ast code_agent := Idle (client_start c) (cpu_init c).
-  Definition top (c : nat) : ast top_agent := Idle (client_start c) (kernel_start kernel_entry root_quota frames_start shares_start ready_start c).
-
-  (** The client keeps the functions' requirements: at the top nothing goes wrong. *)
-  Context (requirements_kept : never_wrong ncpu (top_layer X) top_agent top).
-
-  Local Notation disciplined := (kernel_disciplined kernel_entry root_quota frames_start shares_start).
-  Local Notation atomic_only := (kernel_atomic_locks kernel_entry root_quota frames_start shares_start).
-  Local Notation start_valid := (kernel_initial_valid root_quota root_quota_word frames_start frames_start_valid shares_start shares_start_valid).
-  Local Notation layout_good :=
-    (kernel_layout_ok kernel_entry root_quota root_quota_word frames_start frames_start_valid shares_start shares_start_valid init init_objects init_other).
-  Local Notation implemented :=
-    (kernel_implemented kernel_entry root_quota frames_start shares_start M code_present acquire_below release_below arch_below).
-  Local Notation objects_start := (kernel_start kernel_entry root_quota frames_start shares_start ready_start).
-  Local Notation cells_start := (fun c => dom (cpu_init c)).
-  Local Lemma start_objects c : (c < ncpu)%nat -> rep X (objects_start c) (cpu_init c).
-  Proof using cpu_objects. intros Hc. by apply kernel_start_rep, cpu_objects. Qed.
-  Local Lemma start_exact c : (c < ncpu)%nat -> holds_exactly X [] (objects_start c).
-  Proof. intros _. apply kernel_start_holds. Qed.
-  Local Lemma start_cells c : (c < ncpu)%nat -> dom (cpu_init c) = cells_start c.
-  Proof. done. Qed.
-  Local Lemma start_partition : partitioned init cells_start [].
-  Proof using init_objects init_other cpus_disjoint cpu_init_disjoint.
-    apply partitioned_nil.
-    - intros c c' Hne. apply fin_map_dom.map_disjoint_dom. by apply cpus_disjoint.
-    - intros c k. apply fin_map_dom.map_disjoint_dom. by apply cpu_init_disjoint.
-    - intros k k' Hne. apply fin_map_dom.map_disjoint_dom. by eapply kernel_init_disjoint.
+  Notation uses := (uses kernel_entry root_quota frames_start shares_start).
+  Context (of_thread : nat -> cstate C -> Prop) (at_stage : cstate C -> stage) (due free : cstate C -> option Z).
+  Context (client_calls : keeps_calls C home nthread user of_thread at_stage due free uses).
+  (** A thread that has been started goes on from [begin]. *)
+  Context (begins : forall t, (t < nthread)%nat -> exists u m, begin t = @Idle _ _ C (c_engine (arch_builtins kernel_entry) M exported) u m /\
+    of_thread t u /\ at_stage u = Goes /\ due u = None /\ free u = None).
+  Notation promises := (promises nthread home).
+  Notation can := (can C nthread home of_thread at_stage due free).
+  Notation sound := (locks_sound kernel_entry root_quota frames_start shares_start init L lock_event_of ncpu).
+  Notation settled := (locks_settled kernel_entry root_quota frames_start shares_start L lock_event_of).
+  Local Notation each_may := (client_may kernel_entry C exported M code ncpu nthread cpus threads home home_cpu passes timer user arch of_thread at_stage due free uses client_calls).
+  Local Notation begun_can := (begin_can kernel_entry C exported M nthread home begin of_thread at_stage due free begins).
+  Notation O := (kernel_layout kernel_entry root_quota frames_start shares_start).
+  Notation spec := (expand_spec O (kernel_top kernel_entry root_quota frames_start shares_start)).
+  Notation no_frames := (no_frames kernel_entry root_quota frames_start shares_start).
+  Local Notation may_pass := (pass_calm O spec NUM_LOCK kernel_budget init kernel_guarded passes L lock_event_of below ncpu no_frames).
+  Local Notation layout_good := (layout_good kernel_entry root_quota frames_start shares_start init objects).
+  Local Lemma may_show c v m l : (exists t, (t < nthread)%nat /\ home t = c) -> calm c l = true -> exists o, lstep L c (OUT, [v]) m l = Ok 0 m o /\
+    calm c (Event c o :: l) = true /\ (sound l -> settled c l -> sound (Event c o :: l) /\ settled c (Event c o :: l)).
+  Proof using below objects home_cpu.
+    intros (t & Ht & <-). apply (out_calm O spec NUM_LOCK kernel_budget init kernel_guarded layout_good passes L lock_event_of below ncpu no_frames). by apply home_cpu.
   Qed.
 
-  Local Notation middle_layer := (lock_layer NUM_LOCK kernel_budget (object_data X)).
-  Local Notation middle_agent := (system C (object_engine X (expand_spec X specification))).
-  Local Notation middle := (lock_machine X C specification client_start objects_start).
-  Local Lemma middle_never_wrong :
-    never_wrong ncpu middle_layer middle_agent middle /\
-    (forall l, traces ncpu middle_layer middle_agent middle l ->
-       traces ncpu (top_layer X) top_agent top (top_views X kernel_atomic l)).
-  Proof using requirements_kept root_quota_word frames_start_valid shares_start_valid.
-    apply (top_refines X NUM_LOCK kernel_budget ncpu kernel_atomic C specification
-      disciplined atomic_only start_valid
-      client_start objects_start start_exact requirements_kept).
-  Qed.
-  Local Lemma middle_not_stuck g c : reach ncpu middle_layer middle_agent middle g -> (c < ncpu)%nat ->
-    anext middle_agent c (gagent g c) <> AStuck.
-  Proof using requirements_kept root_quota_word frames_start_valid shares_start_valid.
-    intros Hr Hc Hn. apply (proj1 middle_never_wrong g c Hr Hc). unfold goes_wrong. by rewrite Hn.
-  Qed.
+  Notation X := (cell_baton cell_of_cpu unlocked_cell).
+  Notation T := (agent_threads S home switch_means begin).
+  Notation TA := (thread_agent T).
+  Notation TL := (thread_layer L X nthread home first calm).
+  Notation base l := (base L (cpu_view L home l)).
+  (** What has happened to locks. *)
+  Notation locks_of l := (lock_part lock_event_of (base l)).
+  Notation between := (between_calls kernel_entry C exported M L nthread home first begin cell_of_cpu unlocked_cell calm sound settled thread_of timer promises can).
+  (** The start: each thread of its CPU waits for its first turn, but one, which finds its CPU steady. *)
+  Context (P : nat -> tstate T) (start : forall t, (t < nthread)%nat -> between t (P t) []).
+  Notation kept := (guaranteed L nthread home first cell_of_cpu unlocked_cell calm (whole_promise cell_of_cpu (cpu_promise thread_of timer promises)) sound settled).
+  Local Notation calls_run := (use_runs kernel_entry C exported M kernel root_quota frames_start shares_start init objects
+    passes L lock_event_of below ncpu nthread home first home_cpu begin cell_of_cpu (whole_promise cell_of_cpu (cpu_promise thread_of timer promises))).
+  (** A theorem of [ClientThreads], about these threads. *)
+  Local Notation here theorem := (theorem kernel_entry C exported M (stack_below _ _ code) L nthread home first begin cell_of_cpu unlocked_cell calm
+    (calm_own lock_event_of init) passes (others_ordinary _ _ _ _ _ _ _ below) sound settled (locks_settled_stable kernel_entry root_quota frames_start shares_start init objects L lock_event_of ncpu)
+    may_pass may_show thread_of timer promises (promises_thread nthread home) can
+    uses cells_unlocked calls_run each_may begun_can).
+  Local Notation sound_start := (locks_sound_start kernel_entry root_quota frames_start shares_start init objects L lock_event_of ncpu).
 
+  Local Lemma threads_never_wrong : never_wrong nthread TL TA P.
+  Proof using All.
+    exact (here client_never_wrong P start sound_start).
+  Qed.
   (** * 1. Refinement
 
-      The C code never has undefined behaviour, and everything it does is allowed by the specification.
+      The C never has undefined behaviour, and no state comes up that a function does not expect, whatever the threads of all CPUs do; and what they do
+      to containers, frames, page maps and shares is allowed by the specification.
 
-      More exactly: for each log of the C code there is one with the same events over abstract objects in place of cells;
-      and that one, with each function as one atomic step on its object, is a log of the specification. *)
-  Theorem kernel_refines_specification :
-    never_wrong ncpu code_layer code_agent code /\
-    forall l, traces ncpu code_layer code_agent code l ->
-      exists x, same_log X l x /\ traces ncpu (top_layer X) top_agent top (top_views X kernel_atomic x).
-  Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid shares_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
-    pose proof (data_refines X kernel_entry M exported (expand_spec X specification) C NUM_LOCK
-      kernel_budget ncpu init kernel_guarded
-      layout_good disciplined
-      implemented
-      start_valid cells_start client_start cpu_init objects_start
-      start_objects start_exact start_cells start_partition middle_not_stuck) as [Hnw Ht].
-    split; [exact Hnw|]. intros l Hl. destruct (Ht l Hl) as (x & Hx & HT). exists x. split; [exact Hx|].
-    by apply (proj2 middle_never_wrong).
+      More exactly: it is what CPUs without threads can do, on the machine that [Cpus] is about, whose clients make one call after the other, each
+      of them one that a thread may make; there each function is one atomic step on its object, or one transaction. *)
+  Theorem threads_refine_specification : never_wrong nthread TL TA P /\
+    forall l, traces nthread TL TA P l -> exists (sequences : nat -> list made) x,
+      (forall c, Forall (allowed O spec no_frames) (sequences c)) /\ same_log O (locks_of l) x /\
+      traces ncpu (top_layer O) (system sequence (top_engine O (kernel_top kernel_entry root_quota frames_start shares_start)))
+        (fun c => Idle (sequences c : cstate sequence) no_frames) (top_views O kernel_atomic x).
+  Proof using All.
+    split; [exact threads_never_wrong|]. intros l Hl. pose proof (here sound_always P start sound_start l Hl) as Hs.
+    destruct (objects_history O spec NUM_LOCK kernel_budget init L lock_event_of ncpu no_frames (base l) Hs) as (sequences & x & Hall & Hx & Ht).
+    exists sequences, x. split_and!; [done..|]. exact (sequences_refine kernel_entry root_quota frames_start shares_start init objects ncpu sequences Hall x Ht).
+  Qed.
+  (** The cells that a lock guards are a valid object whenever it is free. *)
+  Local Lemma locked_objects_valid l k o : traces nthread TL TA P l -> kernel_object_of k = Some o -> exists s, kernel_rep kernel_entry o s (published init k (locks_of l)) /\ kernel_valid o s.
+  Proof using All.
+    intros Hl Ho. pose proof (here sound_always P start sound_start l Hl) as Hs.
+    by apply (locks_valid kernel_entry root_quota frames_start shares_start init objects L lock_event_of ncpu (base l) k o Hs).
   Qed.
 
-  (** * 2. Mutual exclusion
-
-      Two CPUs never hold the same lock at the same time. *)
-  Theorem kernel_mutual_exclusion l c c' k : traces ncpu code_layer code_agent code l ->
-    k ∈ (held c l).1 -> k ∈ (held c' l).1 -> c = c'.
-  Proof using.
-    intros Hl. apply (legal_exclusive NUM_LOCK kernel_budget (cell_data init kernel_guarded)). by eapply traces_legal.
-  Qed.
-
-  (** * 3. Quota safety
+  (** * 2. Quota safety
 
       No process uses more frames than its quota, and all together use no more than the machine has for them.
 
       More exactly: whenever the containers' lock is free, their cells represent a tree of containers in which no usage
       exceeds its quota, the quota a container has given away is the sum of its children's quotas, every child has an
       existing parent ([container_valid]), and all containers together use no more than the root's quota. *)
-  Theorem kernel_quota_safety l : traces ncpu code_layer code_agent code l ->
-    exists s, container_rep s (published init LOCK_CONTAINER l) /\ container_valid s /\
+  Theorem threads_quota_safety l : traces nthread TL TA P l ->
+    exists s, container_rep s (published init LOCK_CONTAINER (locks_of l)) /\ container_valid s /\
       (forall c x, s !! c = Some x -> 0 <= usage x <= quota x) /\
-      (forall x, s !! ROOT = Some x -> container_sum own s <= quota x).
-  Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid shares_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
-    intros Hl. destruct (proj2 kernel_refines_specification l Hl) as (x & Hx & _).
-    assert (Hd : same_data X LOCK_CONTAINER (published init LOCK_CONTAINER l)
-      (published (ld_init (object_data X)) LOCK_CONTAINER x)).
-    { apply same_log_published; [|exact Hx].
-      apply (lo_init _ _ _ layout_good). }
-    unfold same_data in Hd. simpl in Hd. destruct Hd as ([s|s|s|s|h|? ?] & _ & Hr & Hv); [|done..].
-    exists s. split; [exact Hr|]. split; [exact Hv|]. split; [intros c y; by apply usage_within_quota|].
-    intros y Hy. destruct (total_within_root s y Hv Hy). lia.
+      (forall x, s !! ROOT = Some x -> container_sum container.spec.Invariant.own s <= quota x).
+  Proof using All.
+    intros Hl. destruct (locked_objects_valid l LOCK_CONTAINER Containers Hl eq_refl) as (st & Hr & Hv). apply containers_rep in Hr as (s & -> & Hr).
+    exists s. split_and!; [exact Hr|exact Hv|intros c y; by apply usage_within_quota|]. intros y Hy. destruct (total_within_root s y Hv Hy). lia.
   Qed.
 
-  (** * 4. Frame safety
+  (** * 3. Frame safety
 
       No frame is allocated twice, and none is freed while a process owns it.
 
@@ -144,39 +131,28 @@ Section kernel.
       ([frame_memory_valid]). And every change of the frame table in the whole history was one of these ([table_step]): a
       frame that was free and without an owner went to one owner; an owner was added to, or removed from, a frame that
       others own; the only owner was removed and the frame became free. *)
-  Theorem kernel_frame_safety l : traces ncpu code_layer code_agent code l ->
-    (exists s, frame_memory_rep s (published init LOCK_FRAME l) /\ frame_memory_valid s) /\
-    exists x, same_log X l x /\
-      history X (frame_memory_history X (frame_slot kernel_entry root_quota frames_start shares_start)) (top_views X kernel_atomic x).
-  Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid shares_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
-    intros Hl. destruct (proj2 kernel_refines_specification l Hl) as (x & Hx & Htop). split.
-    - assert (Hd : same_data X LOCK_FRAME (published init LOCK_FRAME l)
-        (published (ld_init (object_data X)) LOCK_FRAME x)).
-      { apply same_log_published; [|exact Hx]. apply (lo_init _ _ _ layout_good). }
-      unfold same_data in Hd. simpl in Hd. destruct Hd as ([s|s|s|s|h|? ?] & _ & Hr & Hv); [done| |done..]. by exists s.
-    - exists x. split; [exact Hx|].
-      apply (top_history X _ C ncpu specification (kernel_steps kernel_entry root_quota frames_start shares_start) start_valid client_start
-        objects_start _ Htop).
+  Theorem threads_frame_safety l : traces nthread TL TA P l ->
+    (exists s, frame_memory_rep s (published init LOCK_FRAME (locks_of l)) /\ frame_memory_valid s) /\
+    exists x, same_log O (locks_of l) x /\
+      TopHistory.history O (frame_memory_history O (frame_slot kernel_entry root_quota frames_start shares_start)) (top_views O kernel_atomic x).
+  Proof using All.
+    intros Hl. split.
+    - destruct (locked_objects_valid l LOCK_FRAME FrameMemoryObject Hl eq_refl) as ([s|s|s|s|h|? ?] & Hr & Hv); try done. by exists s.
+    - destruct (proj2 threads_refine_specification l Hl) as (sequences & x & _ & Hx & Htop). exists x. split; [exact Hx|].
+      apply (top_history O _ sequence ncpu (kernel_top kernel_entry root_quota frames_start shares_start) (kernel_steps kernel_entry root_quota frames_start shares_start)
+        (start_valid kernel_entry root_quota frames_start shares_start init objects) sequences (fun _ => no_frames) _ Htop).
   Qed.
 
-  Local Lemma published_disjoint l k k' : traces ncpu code_layer code_agent code l -> k <> k' ->
-    holder k l = None -> holder k' l = None -> published init k l ##ₘ published init k' l.
-  Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid shares_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
-    intros [f Hr] Hne Hk Hk'.
-    destruct (guarantee_reached X kernel_entry M exported _ C NUM_LOCK kernel_budget ncpu init kernel_guarded
-      layout_good disciplined
-      implemented
-      start_valid cells_start client_start cpu_init objects_start
-      start_objects start_exact start_cells start_partition middle_not_stuck _ Hr) as [((_ & _ & Hp) & _) _].
+  Notation map_cells p l := (published init (LOCK_PAGEMAP_BASE + p) (locks_of l)).
+  Notation map_free p l := (holder (LOCK_PAGEMAP_BASE + p) (locks_of l) = None).
+  Local Lemma published_disjoint l k k' : traces nthread TL TA P l -> k <> k' -> holder k (locks_of l) = None -> holder k' (locks_of l) = None ->
+    published init k (locks_of l) ##ₘ published init k' (locks_of l).
+  Proof using All.
+    intros Hl Hne Hk Hk'. destruct (here sound_always P start sound_start l Hl) as ((_ & _ & Hp) & _).
     apply (fin_map_dom.map_disjoint_dom (M := gmap cell) (D := gset cell)). by apply Hp.
   Qed.
 
-  Notation map_cells p l := (published init (LOCK_PAGEMAP_BASE + p) l).
-  Notation map_free p l := (holder (LOCK_PAGEMAP_BASE + p) l = None).
-
-  (** * 5. Isolation by page maps
+  (** * 4. Isolation by page maps
 
       A user program reaches exactly the memory that its page map maps: nothing of the kernel, no page both writable and
       executable, and no page table of its own or of another process.
@@ -185,21 +161,16 @@ Section kernel.
       processor's walk for a user program finds exactly what is mapped, and changes no word, since all is marked as accessed and
       written that a processor would mark ([translates]). None of its tables is a table of
       another process's map, or a frame whose words programs and devices may write. *)
-  Theorem kernel_page_map_isolation l p : traces ncpu code_layer code_agent code l -> 0 <= p < NUM_PROCESS ->
+  Theorem threads_page_map_isolation l p : traces nthread TL TA P l -> 0 <= p < NUM_PROCESS ->
     (forall i, pagemap.Code.PAGEMAP_KERNEL_FIRST <= i < 512 -> pagemap.Spec.has (kernel_entry i) ARCH_PTE_USER = false) ->
     exists s, pagemap_rep kernel_entry p s (map_cells p l) /\ pagemap.Isolation.translates (map_cells p l) s /\
       forall f, pagemap.Isolation.has_table s f -> map_free p l ->
         (forall q s', 0 <= q < NUM_PROCESS -> q <> p -> map_free q l -> pagemap_rep kernel_entry q s' (map_cells q l) ->
            ~ pagemap.Isolation.has_table s' f) /\
-        (forall w, holder LOCK_FRAME l = None -> frame_memory_rep w (published init LOCK_FRAME l) -> ~ words_shared w f).
-  Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid shares_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
-    intros Hl Hp Hk. destruct (proj2 kernel_refines_specification l Hl) as (x & Hx & _).
-    assert (Hd : same_data X (LOCK_PAGEMAP_BASE + p) (map_cells p l)
-      (published (ld_init (object_data X)) (LOCK_PAGEMAP_BASE + p) x)).
-    { apply same_log_published; [|exact Hx]. apply (lo_init _ _ _ layout_good). }
-    pose proof (process_map_guards p Hp) as Eg. unfold same_data in Hd. cbn [obj_of_lock kernel_layout] in Hd. rewrite Eg in Hd.
-    destruct Hd as (st & _ & Hr & _). apply process_map_rep in Hr as (s & -> & Hr). exists s. split; [exact Hr|].
+        (forall w, holder LOCK_FRAME (locks_of l) = None -> frame_memory_rep w (published init LOCK_FRAME (locks_of l)) -> ~ words_shared w f).
+  Proof using All.
+    intros Hl Hp Hk. destruct (locked_objects_valid l (LOCK_PAGEMAP_BASE + p) (ProcessMap p) Hl (process_map_guards p Hp)) as (st & Hr & _).
+    apply process_map_rep in Hr as (s & -> & Hr). exists s. split; [exact Hr|].
     split; [by eapply pagemap.Isolation.rep_translates|]. intros f Hf Hfree. split.
     - intros q s' Hq Hne Hfree' Hr'. eapply pagemap.Isolation.tables_disjoint; [exact Hr|exact Hr'| |exact Hf].
       apply published_disjoint; [done|lia|done|done].
@@ -207,141 +178,208 @@ Section kernel.
       apply published_disjoint; [done|unfold LOCK_PAGEMAP_BASE, LOCK_FRAME; lia|done|done].
   Qed.
 
-  Local Lemma finished_free g c : reach ncpu code_layer code_agent code g -> (c < ncpu)%nat ->
-    anext code_agent c (gagent g c) = ADone -> (held c (glog g)).1 = [].
-  Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid shares_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
-    intros Hr Hc Hd.
-    destruct (data_returns X kernel_entry M exported _ C NUM_LOCK kernel_budget ncpu init kernel_guarded
-      layout_good disciplined
-      implemented
-      start_valid cells_start client_start cpu_init objects_start
-      start_objects start_exact start_cells start_partition middle_not_stuck g c Hr Hc) as (l & e & Hl & He & Hrun).
-    assert (Hh : held c (glog g) = held c l).
-    { rewrite Hl. clear -He. induction He as [|x e Hx He IH]; [done|]. simpl. by rewrite decide_False. }
-    rewrite Hh. destruct Hrun as [t l (s & m & a & x & -> & Hx & [_ Ho] & _)|t t' l Hn|t l p Hn]; [|congruence|congruence].
-    rewrite (same_log_held X c l x Hx). exact (proj1 Ho).
+  (** * 5. The scheduler's promise
+
+      Whenever a CPU is handed over, no ready thread of that CPU has a higher priority than the thread that comes, and the time that passes from
+      then on is charged to the reservation that this thread spends, or to none if it spends none.
+
+      More exactly: what is handed over is the memory of a scheduler's state in which this thread, and no other, runs; each other one
+      is in the ready queue of its priority exactly if it is ready, and in the queue of parked threads exactly if it is parked; no
+      ready queue of a higher priority has a thread ([promised]); and the reservation that is charged is valid, and one of this CPU's threads'. *)
+  Theorem scheduler_keeps_its_promise l c d : traces nthread TL TA P l -> transit L home c l = Some d -> exists Y,
+    let to := Z.of_nat (current_thread L first c (cpu_view L home l)) in
+    State.holds c (thread_of c) (timer c) Y d /\ promised c (thread_of c) to Y /\ word Y "charged" = payer_of Y to /\
+    (payer_of Y to = NONE \/ thread_of c (payer_of Y to) /\ reservation_valid (word Y "since") (reservation_of Y (payer_of Y to))).
+  Proof using All.
+    intros Hl Hd. destruct (here state_at_switch P start sound_start l c d Hl Hd) as (h & (Y & HY & _ & Hp) & _). exists Y. cbn zeta.
+    pose proof Hp as [(_ & Hw & _) _]. split_and!; [exact HY|exact Hp|exact (work_pays _ _ _ _ Hw)|].
+    rewrite <- (work_pays _ _ _ _ Hw). exact (valid_payer_charged (thread_of c) Y (work_accounts _ _ _ _ Hw)).
   Qed.
 
-  (** * 6. No deadlock
+  (** * 6. Temporal isolation
 
-      CPUs never wait for each other in a cycle: as long as a CPU has not finished, some CPU can take a step. *)
-  Theorem kernel_no_deadlock g c : reach ncpu code_layer code_agent code g -> (c < ncpu)%nat ->
-    anext code_agent c (gagent g c) <> ADone ->
-    exists c' g', (c' < ncpu)%nat /\ cpu_step ncpu code_layer code_agent c' g g'.
-  Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid shares_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
-    apply (no_deadlock NUM_LOCK kernel_budget ncpu (cell_data init kernel_guarded) code_agent code).
-    - exact (proj1 kernel_refines_specification).
-    - exact finished_free.
+      Whatever the threads of all CPUs do from one switch of a CPU to a later one, its threads take no more time from a reservation than what was
+      left of its period, and one budget for each period that has begun since; but for what was run too long, because an alarm was served late,
+      which is the growth of the debt and shortens later budgets. Of the periods that have begun, the first began when the old one had ended,
+      and each later one a period later.
+
+      Times are those of the last charge, if the reservation is being charged, else of the last look at the clock ([accounted_until]). *)
+  Theorem threads_are_isolated_in_time e l c d d' X Y r : traces nthread TL TA P (e ++ l) -> transit L home c l = Some d -> transit L home c (e ++ l) = Some d' ->
+    State.holds c (thread_of c) (timer c) X d -> State.holds c (thread_of c) (timer c) Y d' -> thread_of c r ->
+    let x := reservation_of X r in let y := reservation_of Y r in
+    exists k, 0 <= k /\ used y - used x <= time_left x + budget x * k + (debt y - debt x) /\
+      (0 < k -> period_end x + (k - 1) * period x <= accounted_until Y r).
+  Proof using All.
+    intros Hel Hd Hd' HX HY Hr. pose proof (traces_before _ _ _ _ e l Hel) as Hl. destruct (scheduler_keeps_its_promise l c d Hl Hd) as (X' & HX' & [(_ & Hw & _) _] & _). destruct (scheduler_keeps_its_promise (e ++ l) c d' Hel Hd') as (Y' & HY' & [(_ & Hw' & _) _] & _).
+    destruct (here reservations_at_switches P start sound_start e l c d d' X Hel (handed_transit L home c l d Hd) (handed_transit L home c (e ++ l) d' Hd') HX) as (Z & HZ & Hh).
+    pose proof (holds_agree c (thread_of c) (timer c)) as Hagree. destruct (Hagree X X' d r HX HX' Hr) as [E1 E2]. destruct (Hagree Y Y' d' r HY HY' Hr) as [E3 E4]. destruct (Hagree Y Z d' r HY HZ Hr) as [E5 E6].
+    destruct (Hh r Hr) as (hs & Ho & Hs). rewrite E5, E6. cbn zeta.
+    pose proof (work_accounts _ _ _ _ Hw) as [[Hn Hc] Hv _]. pose proof (work_accounts _ _ _ _ Hw') as [[Hn' Hc'] _ _]. destruct (Hv r Hr) as [(Hok & _) _]. rewrite <- E1 in Hok.
+    destruct (temporal_isolation hs (accounted_until X r) (reservation_of X r) (accounted_until Z r) Ho) as (k & Hk & Hu & Hp); [..|exact Hok|].
+    - rewrite E2. unfold accounted_until. clear -Hn. destruct (_ =? _); lia.
+    - rewrite <- E6, E4. unfold accounted_until. clear -Hn' Hc'. destruct (_ =? _); lia.
+    - exists k. destruct Hs as (_ & _ & _ & _ & -> & ->). by split_and!.
   Qed.
 
-  (** ** With the code of the locks linked in, on atomic cells and on shared memory
+  (** * 7. No lost wake-up
 
-      [algorithm]: the one that the kernel is built with, ticket or MCS. The scheduler assumption: the hardware keeps no
-      CPU that is queued for a lock waiting for more than [fairness_bound] events of others. *)
-  Context (algorithm : lock_algorithm) (cpus : Z.of_nat ncpu <= NUM_CPU) (fairness_bound : nat).
+      A thread that is woken is not lost: it is kept, to run next, or waits in the ready queue of its priority, or, if its time is spent,
+      for its next period; and so does a thread that was kept before. The running thread goes on, and while a thread is kept a decision is
+      pending.
+
+      This is about [sched_ready] of a thread of the same CPU whose own deadline is not to come any more, in any state in which a thread runs. *)
+  Theorem no_lost_wake_up c self t Y : (c < ncpu)%nat -> steady c (thread_of c) self Y -> sleeps t Y -> timeouts Y !! t = None ->
+    does passes kernel_entry M c (thread_of c) (timer c) "sched_ready" [t] Y (fun _ Z => steady c (thread_of c) self Z /\ all_awake t Y Z).
+  Proof using code arch cpus threads.
+    destruct code as [HM HQ HT _ _ HR _ _ HC _ _ _]. destruct arch as [timer_arms clock _ _ _ _ _ _].
+    intros Hc HY Ht Hnone. apply serves_does. revert HY Ht Hnone. apply (sched_ready_steady c ltac:(lia) (thread_of c) (thread_bound nthread threads home c) passes kernel_entry M (timer c) HM HQ HT HR HC (timer_arms c) (clock c)).
+  Qed.
+
+  (** Each call returns if its thread is handed the CPU again: whatever the others do, a thread runs on to where it is between two calls. *)
+  Local Lemma calls_return g t : reach nthread TL TA P g -> (t < nthread)%nat ->
+    exists l e, glog g = e ++ l /\ others TL t e /\
+      run TL TA kept t (between t) (gagent g t) l.
+  Proof using All.
+    intros Hr Ht. exact (proj2 (here ClientThreads.calls_return P start sound_start g t Hr Ht)).
+  Qed.
+
+  Local Lemma between_kept t : (t < nthread)%nat -> run TL TA kept t (between t) (P t) [] /\
+    forall x l, run TL TA kept t (between t) x l -> safe_step TL TA kept t (run TL TA kept t (between t)) x l.
+  Proof using All.
+    intros Ht. split; [by apply run_done, start|]. intros x l. by apply (here running_step t x l).
+  Qed.
+
+End threads.
+
+Local Lemma locks_free algorithm : lock_module algorithm switch_stack = None /\ lock_module algorithm new_stack = None.
+Proof. by destruct algorithm. Qed.
+
+Section shared_memory.
+  (** Either lock's code; what each lock guards at the start; all that [Section threads] names. *)
+  Context (algorithm : lock_algorithm) (kernel_entry : Z -> Z) (ncpu fairness_bound : nat) (cpus : Z.of_nat ncpu <= NUM_CPU).
+  Context (C : client) (exported : string -> bool) (M : module) (code : has_scheduler exported M) (kernel : has_kernel kernel_entry exported M).
+  Context (root_quota : Z) (frames_start : frame_memory) (shares_start : share_state) (init : Z -> mem).
+  Context (objects : objects_start kernel_entry root_quota frames_start shares_start init).
   Notation Mlock := (lock_module algorithm).
+  Context (locks_apart : upper_module (spinlock.Spec.reserved Mlock) M).
   Notation contending := (lock_contending algorithm ncpu kernel_budget fairness_bound).
-  Local Notation locks_proved :=
-    (locks_implemented algorithm kernel_entry ncpu kernel_budget fairness_bound init kernel_guarded cpus).
-  Context (names_distinct : upper_module (reserved Mlock) M).
   Notation atomics := (atomics_layer fairness_bound init kernel_guarded contending).
-  Notation locks_seen := (lock_views kernel_budget fairness_bound NUM_LOCK init kernel_guarded contending).
-  Notation linked_agent := (system C (c_engine (arch_builtins kernel_entry) (module_union M Mlock) exported)).
-  Definition linked (c : nat) : ast linked_agent := Idle (client_start c) (cpu_init c).
+  Notation locks := (locks kernel_budget NUM_LOCK init kernel_guarded).
+  Notation O := (atomic_ownership init kernel_guarded (bounded_fair fairness_bound contending)).
+  Notation B := (arch_builtins kernel_entry).
+  Notation A := (system C (c_engine B M exported)).
+  Notation S0 := (shared_kernel kernel_entry (module_union M Mlock) exported C).
+  Notation S := (shared_kernel kernel_entry M exported C).
+  Context (nthread : nat) (threads : Z.of_nat nthread <= NUM_THREAD) (home first : nat -> nat) (begin : nat -> ast A).
+  Notation thread_of := (thread_of home nthread).
+  Context (cell_of_cpu : nat -> cell -> bool) (cells_unlocked : forall c x, cell_of_cpu c x = true -> unlocked_cell x = true).
+  Context (timer : nat -> mem -> Prop) (user : Z -> Prop).
+  (** The clock is read without an event: what it shows next is a function of what it showed last. *)
+  Notation nothing := (fun _ : cprim => False).
+  Context (arch : arch_does nothing kernel_entry M thread_of timer user).
+  Context (of_thread : nat -> cstate C -> Prop) (at_stage : cstate C -> stage) (due free : cstate C -> option Z).
+  Context (client_calls : keeps_calls C home nthread user of_thread at_stage due free (uses kernel_entry root_quota frames_start shares_start)).
+  Context (begins : forall t, (t < nthread)%nat -> exists u m, begin t = @Idle _ _ C (c_engine B M exported) u m /\ of_thread t u /\ at_stage u = Goes /\ due u = None /\ free u = None).
+  Notation lower := (lower B Mlock C exported M).
+  Notation T0 := (agent_threads S0 home switch_means (fun t => lower (begin t))).
+  Notation T := (agent_threads S home switch_means begin).
+  Notation promises := (fun c to Y => promised c (thread_of c) to Y).
+  (** The start: each thread of its CPU waits for its first turn, but one; cells are dealt out to threads and locks, and those that suspended
+      threads have are no lock's. *)
+  Context (P : nat -> tstate T) (START : starts T ncpu nthread home first P).
+  Notation calm := (calm (L := locks) Some init).
+  Notation sound := (locks_sound kernel_entry root_quota frames_start shares_start init locks Some ncpu).
+  Notation settled := (locks_settled kernel_entry root_quota frames_start shares_start locks Some).
+  Notation between := (between_calls kernel_entry C exported M locks nthread home first begin cell_of_cpu unlocked_cell calm sound settled thread_of timer promises
+    (can C nthread home of_thread at_stage due free)).
+  Context (start : forall t, (t < nthread)%nat -> between t (P t) []).
+  Notation P0 := (fun t => lower_thread B Mlock home C exported M S0 S switch_means begin (P t)).
+  Context (start_parked : forall t, (t < nthread)%nat -> tphase T (P t) = Suspended -> all_parked (fun x => unlocked_cell x = true) (tmem T (P t))).
+  Context (threads_apart : forall t t', (t < nthread)%nat -> (t' < nthread)%nat -> t <> t' -> tmem T (P t) ##ₘ tmem T (P t')).
+  Context (threads_init : forall t k, (t < nthread)%nat -> tmem T (P t) ##ₘ init k).
+  Context (m0 : nat -> mem) (M0 : flat_memory T0 nthread home P0 m0).
+  Context (memory : mem) (CPUS : forall c, (c < ncpu)%nat -> m0 c ⊆ memory) (LOCKS : forall k, init k ⊆ memory).
+  (** The hardware's scheduler is as fair as the locks need. *)
+  Context (fairness : nat -> atomic_log -> Prop) (FAIR : forall c l, fairness c (erase O l) -> bounded_fair fairness_bound contending c l).
+  Notation HW0 := (switch_hardware atomic_hardware).
+  Notation SO := (switch_ownership O nthread home first).
+  Notation ST := (shared_threads S0 home switch_means (fun t => lower (begin t))).
+  Notation cpu_fairness := (fun c (l : list (event (hmark HW0))) => fairness c (base_marks atomic_hardware l)).
+  Notation PF := (flat_start T0 first P0 m0 : nat -> ast (flat_agent T0)).
 
-  (** * 7. Refinement down to atomic operations
-
-      The refinement of theorem 1 also holds with the code of the locks in place of lock events: on atomic cells and owned
-      memory the kernel never has undefined behaviour (in particular, no CPU takes cells that another owns), and everything
-      it does is allowed by the specification. *)
-  Theorem kernel_on_atomics_refines_specification :
-    never_wrong ncpu atomics linked_agent linked /\
-    forall l, traces ncpu atomics linked_agent linked l ->
-      exists x, same_log X (locks_seen l) x /\ traces ncpu (top_layer X) top_agent top (top_views X kernel_atomic x).
-  Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid shares_start_valid cpu_objects cpus_disjoint cpu_init_disjoint
-    cpus names_distinct.
-    destruct kernel_refines_specification as [Hnw Ht].
-    destruct (locks_refine kernel_entry ncpu kernel_budget fairness_bound NUM_LOCK init kernel_guarded Mlock contending locks_proved
-      C exported M names_distinct client_start cpu_init Hnw) as [Hnw0 Ht0].
-    split; [exact Hnw0|]. intros l Hl. exact (Ht _ (Ht0 l Hl)).
+  Local Lemma home_cpu t : (t < nthread)%nat -> (home t < ncpu)%nat.
+  Proof using START. apply (start_home _ _ _ _ _ _ START). Qed.
+  Local Notation below := (locks_have_locks NUM_LOCK kernel_budget init kernel_guarded).
+  (** A theorem of [Section threads], about these threads. *)
+  Local Notation here theorem := (theorem kernel_entry C exported M code kernel root_quota frames_start shares_start init objects nothing locks Some below
+    ncpu nthread cpus threads home first home_cpu begin cell_of_cpu cells_unlocked timer user arch of_thread at_stage due free client_calls begins P start).
+  Local Notation init_apart := (start_apart kernel_entry root_quota frames_start shares_start init objects).
+  Local Lemma never_wrong_here : never_wrong nthread (thread_layer locks (cell_baton cell_of_cpu unlocked_cell) nthread home first calm) (thread_agent T) P.
+  Proof using cpus code kernel objects cells_unlocked threads arch client_calls begins START start.
+    exact (here threads_never_wrong).
   Qed.
 
-  (** * 8. Freedom from starvation
+  Notation TL := (thread_layer locks (cell_baton cell_of_cpu unlocked_cell) nthread home first calm).
+  Local Lemma finished_free g t : reach nthread TL (thread_agent T) P g -> (t < nthread)%nat -> current_thread locks first (home t) (cpu_view locks home (glog g)) = t ->
+    anext (thread_agent T) t (gagent g t) = ADone -> (held (home t) (base locks (cpu_view locks home (glog g)))).1 = [].
+  Proof using cpus code kernel objects cells_unlocked threads arch client_calls begins START start.
+    intros Hr Ht _ Hd. destruct (here calls_return g t Hr Ht) as (l & e & El & He & Hrun). pose proof (reach_legal _ _ _ _ _ Hr) as Hleg. rewrite El in Hleg |- *.
+    inversion Hrun as [x l0 Hb|x x' l0 Hn|x l0 p Hn]; subst; [|congruence|congruence].
+    destruct Hb as [(u & m & h & d & Y & _ & [Hcpu _] & Hcalm & _)|(u & m & E & _)]; [|rewrite E in Hd; discriminate Hd].
+    destruct (others_base nthread _ home first locks calm e l t Hleg Hcpu He) as [Hb _]. apply calm_parts in Hcalm as [Hc _].
+    assert ((held (home t) (base locks (cpu_view locks home l))).1 = []) as Hh.
+    { etransitivity; [|exact Hc]. f_equal. f_equal. symmetry. apply lock_part_all. }
+    assert (base locks (cpu_view locks home (e ++ l)) = base locks (cpu_view locks home e) ++ base locks (cpu_view locks home l)) as Eb by exact (base_app home locks e l).
+    rewrite Eb. clear -Hb Hh. induction Hb as [|y b Hy Hb IH]; [exact Hh|]. simpl. by rewrite decide_False.
+  Qed.
+  (** * 8. No deadlock
 
-      Every call of a kernel function returns, whatever the other CPUs do, and however they compete for locks.
-
-      More exactly: in every infinite execution on a bounded-fair scheduler, a CPU that takes infinitely many steps is
-      outside the kernel infinitely often. *)
-  Theorem kernel_starvation_freedom ex schedule c : (c < ncpu)%nat ->
-    execution ncpu atomics linked_agent linked ex schedule -> fair schedule c ->
-    forall i, exists j, (i <= j)%nat /\ exists s m, gagent (ex j) c = Idle s m.
-  Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid shares_start_valid cpu_objects cpus_disjoint cpu_init_disjoint
-    cpus names_distinct.
-    intros Hc Hex Hfair i.
-    set (spec := expand_spec X specification).
-    destruct locks_proved as [Hout (wf & outside & IL & _)].
-    pose proof (code_invariant_step X kernel_entry M exported spec C NUM_LOCK kernel_budget ncpu init kernel_guarded layout_good
-      disciplined implemented start_valid cells_start client_start objects_start start_exact middle_not_stuck) as Hstep.
-    pose proof (code_invariant_init X kernel_entry M exported spec C NUM_LOCK kernel_budget ncpu init kernel_guarded
-      cells_start client_start cpu_init objects_start start_objects start_exact start_cells) as Hinit.
-    pose proof (guarantee_init X spec C NUM_LOCK kernel_budget ncpu init kernel_guarded cells_start client_start objects_start
-      start_partition) as Hnil.
-    destruct (link_returns ncpu atomics code_layer (arch_builtins kernel_entry) Mlock (reserved Mlock) lock_view wf outside
-      IL C exported M names_distinct Hout client_start cpu_init _ (fun l H => proj1 (proj2 H)) Hnil _ _ Hinit Hstep
-      (fun c t l _ H => H) ex schedule c Hc Hex Hfair i) as (j & Hj & t & l & Ht & s & m & a & x & -> & _).
-    exists j. split; [done|]. by exists s, m.
+      As long as the current thread of a CPU has not finished, some thread can take a step: threads never wait for each other in a cycle, since
+      locks are taken in falling order and no CPU is handed over while it holds one. A thread that sleeps waits for its deadline, or for being woken. *)
+  Theorem threads_never_deadlock g c : reach nthread TL (thread_agent T) P g -> (c < ncpu)%nat ->
+    let t := current_thread locks first c (cpu_view locks home (glog g)) in anext (thread_agent T) t (gagent g t) <> ADone ->
+    exists t' g', (t' < nthread)%nat /\ cpu_step nthread TL (thread_agent T) t' g g'.
+  Proof using cpus code kernel objects cells_unlocked threads arch client_calls begins START start.
+    exact (threads_no_deadlock NUM_LOCK kernel_budget (cell_data init kernel_guarded) T (cell_baton cell_of_cpu unlocked_cell) ncpu nthread home first calm P START
+      never_wrong_here finished_free g c).
   Qed.
 
-  (** The hardware's scheduler, as far as shared memory shows it, is as fair as the locks need. *)
-  Context (fairness : nat -> atomic_log -> Prop).
-  Notation kernel_bounded_fair := (bounded_fair fairness_bound contending).
-  Context (hardware_bounded_fair : forall c l,
-    fairness c (erase (atomic_ownership init kernel_guarded kernel_bounded_fair) l) -> kernel_bounded_fair c l).
-  Notation linked_code := (module_union M Mlock).
+  (** * 9. Freedom from data races, and all this on one shared memory
 
-  Local Lemma guarded_part k m : kernel_guarded k m ⊆ m.
-  Proof using. apply map_filter_subseteq. Qed.
-  Local Lemma init_disjoint k k' : k <> k' -> init k ##ₘ init k'.
-  Proof using init_objects init_other. by eapply kernel_init_disjoint. Qed.
-  Local Notation lock_count := (Z.to_nat NUM_LOCK).
-  Local Lemma init_in_range k : ~ (0 <= k < Z.of_nat lock_count) -> init k = ∅.
-  Proof using init_other.
-    intros Hk. rewrite Z2Nat.id in Hk by done. apply init_other. destruct (kernel_object_of k) as [o|] eqn:E; [|done].
-    apply kernel_object_guards in E. clear -E Hk. destruct Hk. destruct E; unfold LOCK_PAGEMAP_BASE, NUM_PROCESS, NUM_LOCK in *; try done; lia.
+      CPUs that interleave over one memory, each with a continuation for every thread of its own, with the locks' code linked in: none does
+      anything undefined, no two are about to touch the same cell, and what they have done is a log of the threads above, so that theorems 1 to 7
+      hold of it. *)
+  Theorem kernel_on_shared_memory g : multicore_reach ncpu HW0 ST cpu_fairness memory PF g ->
+    (forall c, (c < ncpu)%nat -> ~ multicore_wrong HW0 ST cpu_fairness c g) /\ ~ conflict ncpu HW0 ST g /\
+    exists l, mlog g = erase SO (cpu_view atomics home l) /\
+      traces nthread TL (thread_agent T) P (thread_abs nthread atomics locks lock_view (cell_baton cell_of_cpu unlocked_cell) home first calm l).
+  Proof using cpus code kernel objects locks_apart cells_unlocked threads arch client_calls begins START start start_parked threads_apart threads_init M0 CPUS LOCKS FAIR.
+    exact (locks_in_threads kernel_entry ncpu kernel_budget fairness_bound NUM_LOCK init kernel_guarded Mlock contending
+      (locks_implemented algorithm kernel_entry ncpu kernel_budget fairness_bound init kernel_guarded cpus) (proj1 (locks_free algorithm)) (proj2 (locks_free algorithm))
+      (fun k m => map_filter_subseteq _ m) C exported M locks_apart nthread home first begin cell_of_cpu unlocked_cell
+      (fun k m r Hd Hp => kernel_guarded_unlocked m r Hd Hp k) calm P START start_parked threads_apart threads_init init_apart m0 M0
+      memory CPUS LOCKS fairness FAIR never_wrong_here g).
   Qed.
+  (** * 10. Calls return, or block
 
-  (** * 9. Refinement down to shared memory
-
-      The same holds for all CPUs on one shared memory, with any step of one CPU between any two of another: everything
-      that clients can observe there, in order, they can observe on the machine of theorem 7. *)
-  Theorem kernel_on_shared_memory_refines_atomics :
-    refines (kernel_multicore kernel_entry linked_code exported C ncpu init fairness client_start cpu_init lock_count)
-      (kernel_ownership kernel_entry linked_code exported C ncpu init kernel_guarded kernel_bounded_fair client_start
-        cpu_init).
-  Proof using init_objects init_other cpus_disjoint cpu_init_disjoint hardware_bounded_fair.
-    apply kernel_multicore_refines_ownership; [exact guarded_part|exact hardware_bounded_fair| | |exact init_disjoint|exact init_in_range].
-    - by apply cpus_disjoint.
-    - by apply cpu_init_disjoint.
+      A thread that is not handed its CPU again waits for that: it has blocked, or others go first. In every execution on shared memory in which its CPU moves, and turns to it, again and again, a thread is between two calls again and again. *)
+  Theorem calls_return_on_shared_memory (ex : nat -> multicore HW0 (A := flat_agent T0)) (schedule : nat -> nat) t :
+    ex 0%nat = multicore_start HW0 memory PF -> (forall i, multicore_step ncpu HW0 ST cpu_fairness (schedule i) (ex i) (ex (Datatypes.S i))) ->
+    (t < nthread)%nat -> fair schedule (home t) -> (forall i, exists j, (i <= j)%nat /\ fcur T0 (magent (ex j) (home t)) = t) ->
+    forall i, exists j x l, (i <= j)%nat /\ between t x l /\ fcode T0 (magent (ex j) (home t)) t = (tphase T x, lower (tcode T x)).
+  Proof using cpus code kernel objects locks_apart cells_unlocked threads arch client_calls begins START start start_parked threads_apart threads_init M0 CPUS LOCKS FAIR.
+    set (kept := guaranteed locks nthread home first cell_of_cpu unlocked_cell calm (whole_promise cell_of_cpu (cpu_promise thread_of timer promises)) sound settled).
+    set (TL := thread_layer locks (cell_baton cell_of_cpu unlocked_cell) nthread home first calm). set (TA := thread_agent T).
+    pose proof (here between_kept) as Hkept.
+    apply (locks_in_threads_return kernel_entry ncpu kernel_budget fairness_bound NUM_LOCK init kernel_guarded Mlock contending
+      (locks_implemented algorithm kernel_entry ncpu kernel_budget fairness_bound init kernel_guarded cpus) (proj1 (locks_free algorithm)) (proj2 (locks_free algorithm))
+      (fun k m => map_filter_subseteq _ m) C exported M locks_apart nthread home first begin cell_of_cpu unlocked_cell
+      (fun k m r Hd Hp => kernel_guarded_unlocked m r Hd Hp k) calm P START start_parked threads_apart threads_init init_apart m0 M0
+      memory CPUS LOCKS fairness FAIR never_wrong_here (and_legal TL kept) (fun t => run TL TA kept t (between t)) between).
+    - by intros l [_ Hl].
+    - split; [split; [apply (locks_sound_start kernel_entry root_quota frames_start shares_start init objects)|done]|constructor].
+    - intros u Hu. by apply Hkept.
+    - intros u x l Hu Hx. by apply safe_step_and_legal, Hkept.
+    - intros u x l Hu Hx. by apply run_and_legal.
   Qed.
-
-  (** * 10. Freedom from data races
-
-      On shared memory, two CPUs never access the same ordinary cell at the same time, one of them to write it. *)
-  Theorem kernel_data_race_freedom g :
-    multicore_reach ncpu atomic_hardware (shared_kernel kernel_entry linked_code exported C) fairness
-      (memory ncpu init cpu_init lock_count) (programs kernel_entry linked_code exported C client_start cpu_init) g ->
-    ~ data_race kernel_entry linked_code exported C ncpu g.
-  Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid shares_start_valid cpu_objects cpus_disjoint cpu_init_disjoint
-    cpus names_distinct hardware_bounded_fair.
-    apply (kernel_race_free kernel_entry linked_code exported C ncpu init kernel_guarded kernel_bounded_fair fairness
-      guarded_part hardware_bounded_fair client_start cpu_init lock_count); [| |exact init_disjoint|exact init_in_range|].
-    - by apply cpus_disjoint.
-    - by apply cpu_init_disjoint.
-    - exact (proj1 kernel_on_atomics_refines_specification).
-  Qed.
-End kernel.
+End shared_memory.

@@ -2,7 +2,7 @@
     frame; another is started, ends, and is started again.
 
     Code, client and start are those of [SchedulerRuns.v], with the ticket locks' code linked in; only CPU 0 moves. *)
-From Ashlar Require Import machine.threads.SwitchHardware machine.SharedAtomics layers.spinlock.Proof Scheduler witness.SchedulerStart witness.SchedulerRuns.
+From Ashlar Require Import machine.threads.SwitchHardware machine.SharedAtomics layers.spinlock.Proof Main witness.SchedulerStart witness.SchedulerRuns.
 From Ashlar Require Import layers.container.cells.InitialCells.
 Local Open Scope Z_scope.
 

@@ -1,9 +1,9 @@
-(** All that [Scheduler] assumes can be met at once: on 16 CPUs, 144 threads serve the timer's interrupt, the periods and the deadlines that it
+(** All that [Main] assumes can be met at once: on 16 CPUs, 144 threads serve the timer's interrupt, the periods and the deadlines that it
     returns, decide, hand over, yield, show their numbers, sleep until a deadline, end, and are started again, above the spin locks, with a
     clock that runs on each time that it is read. Those that have slept charge a frame to the root container, whose lock all of them take.
 
     Each CPU's idle thread begins, and wakes one other thread first; the rest wait for their first turn. *)
-From Ashlar Require Import layers.pagemap.Code layers.timer.Proof witness.SchedulerStart Scheduler layers.sched.budget.ClockModel.
+From Ashlar Require Import layers.pagemap.Code layers.timer.Proof witness.SchedulerStart Main layers.sched.budget.ClockModel.
 From Ashlar Require Export witness.Memory witness.System.
 Local Open Scope Z_scope.
 Local Opaque gmap_lookup gmap_partial_alter.
@@ -278,7 +278,7 @@ Section runs.
   Qed.
   Theorem workers_never_wrong : never_wrong 144 workers_layer workers_agent threads_at_start.
   Proof using.
-    apply (scheduler_never_wrong no_entry workers exports scheduler_code code_has_scheduler code_has_kernel root_frames frames_free no_shares locked_memory locked_at_start
+    apply (Main.threads_never_wrong no_entry workers exports scheduler_code code_has_scheduler code_has_kernel root_frames frames_free no_shares locked_memory locked_at_start
       nothing L Some (locks_have_locks _ _ _ _) 16 144 ltac:(done) ltac:(done) home_of first_of home_cpu begins cell_of_cpu cpu_cell_unlocked timer_of (fun _ => True) code_arch_does
       worker_of worker_stage worker_due worker_free workers_call workers_begin threads_at_start workers_start).
   Qed.

@@ -1,7 +1,7 @@
-(** The same threads as in [SchedulerRuns.v] on one shared memory, with either lock's code: all that [scheduler_on_shared_memory] assumes can
+(** The same threads as in [SchedulerRuns.v] on one shared memory, with either lock's code: all that [kernel_on_shared_memory] assumes can
     be met at once, and the machine runs. *)
 From Ashlar Require Import layers.sched.budget.ClockModel machine.KernelChain machine.threads.SwitchHardware layers.spinlock.RoundRobin.
-From Ashlar Require Export witness.SchedulerStart Scheduler witness.SchedulerRuns.
+From Ashlar Require Export witness.SchedulerStart Main witness.SchedulerRuns layers.sched.cpu.StartUpCode.
 Local Open Scope Z_scope.
 Local Opaque gmap_lookup gmap_partial_alter.
 
@@ -135,7 +135,7 @@ Section shared.
     (forall c, (c < 16)%nat -> ~ multicore_wrong HW ST cpu_fairness c g) /\ ~ conflict 16 HW ST g.
   Theorem workers_on_shared_memory g : workers_reach g -> workers_safe g.
   Proof using.
-    unfold workers_reach, workers_safe. intros Hg. destruct (scheduler_on_shared_memory algorithm no_entry 16 fairness_bound ltac:(done) workers exports scheduler_code code_has_scheduler code_has_kernel
+    unfold workers_reach, workers_safe. intros Hg. destruct (kernel_on_shared_memory algorithm no_entry 16 fairness_bound ltac:(done) workers exports scheduler_code code_has_scheduler code_has_kernel
       root_frames frames_free no_shares locked_memory locked_at_start locks_apart 144 ltac:(done) home_of first_of begins cell_of_cpu cpu_cell_unlocked timer_of (fun _ => True) code_arch_does
       worker_of worker_stage worker_due worker_free workers_call workers_begin threads_at_start started workers_start) with (m0 := memory_of) (memory := memory)
       (fairness := fair) (g := g) as (H1 & H2 & _); [..|done|by split].

@@ -156,7 +156,7 @@ fn questions(
     report.asked = true;
     report.findings.extend(certified::hold(claims, &report.answers));
     let mut settings = BTreeMap::new();
-    for file in [theorems::MAIN, theorems::SCHEDULER] {
+    for file in [theorems::MAIN, theorems::CPUS] {
         if report.theorems.iter().any(|theorem| theorem.file() == file) {
             let text = tree::read(&project.root().join("proof").join(file))?;
             settings.insert(file.to_string(), theorems::setting(&text));

@@ -1,4 +1,4 @@
-(** Functions of [Main] that threads may call: those of containers, frames, page maps and shares, which take locks.
+(** Functions of [Cpus] that threads may call: those of containers, frames, page maps and shares, which take locks.
 
     A thread may call one with arguments of which its program has an answer in every valid state of the objects ([uses]): others may have
     changed them since the thread has seen them. It has no frame's words of its own before and after. *)

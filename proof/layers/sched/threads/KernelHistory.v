@@ -1,7 +1,7 @@
 (** What threads do to containers, frames, page maps and shares is allowed by the specification.
 
-    It is what CPUs without threads do, of which [Main] speaks, whose clients make one call after the other: those that the CPU's threads have
-    made. Such clients keep the requirements of all functions, whatever the others do, so that all holds that [Main] says of any client. *)
+    It is what CPUs without threads do, of which [Cpus] speaks, whose clients make one call after the other: those that the CPU's threads have
+    made. Such clients keep the requirements of all functions, whatever the others do, so that all holds that [Cpus] says of any client. *)
 From Ashlar Require Export layers.sched.threads.KernelCalls calculus.top.TopRefines calculus.top.TopTotal calculus.top.TopHistory.
 Local Opaque gmap_lookup gmap_partial_alter.
 Local Open Scope Z_scope.

@@ -1,26 +1,26 @@
-//! The main theorems (`proof/Main.v`), those that show that they are not vacuous (`proof/NonVacuous.v`), those about the scheduler
-//! (`proof/Scheduler.v`), and the committed list of axioms that they use (`proof/assumptions.txt`).
+//! The main theorems (`proof/Main.v`), those about clients without threads (`proof/Cpus.v`), those that show that they are not vacuous
+//! (`proof/NonVacuous.v`), and the committed list of axioms that they use (`proof/assumptions.txt`).
 
 use crate::coq::query::{module, Answer};
 use crate::finding::Finding;
 use crate::sources::words::without_comments;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The file of the theorems about the whole.
+/// The file of the theorems about threads.
 pub const MAIN: &str = "Main.v";
 /// The file of the theorems that show that the main ones are not vacuous.
 pub const NON_VACUOUS: &str = "NonVacuous.v";
-/// The file of the theorems about threads that call the scheduler.
-pub const SCHEDULER: &str = "Scheduler.v";
+/// The file of the theorems about clients that have a CPU each.
+pub const CPUS: &str = "Cpus.v";
 /// All files whose theorems are shown, below `proof`.
-pub const FILES: [&str; 3] = [MAIN, NON_VACUOUS, SCHEDULER];
+pub const FILES: [&str; 3] = [MAIN, CPUS, NON_VACUOUS];
 pub const LIST: &str = "proof/assumptions.txt";
 pub const SCRIPT: &str = "proof/Assumptions.v";
 /// More theorems in [`MAIN`] are too many to read.
 const MOST: usize = 10;
 const CLOSED: &str = "Closed under the global context";
 const HEAD: &str =
-    "# What each theorem of proof/Main.v, proof/NonVacuous.v and proof/Scheduler.v rests on, as Coq prints it.\n# Written by `ashlar prove --write`; a \
+    "# What each theorem of proof/Main.v, proof/Cpus.v and proof/NonVacuous.v rests on, as Coq prints it.\n# Written by `ashlar prove --write`; a \
                     difference is a finding.\n";
 
 /// One of them, as the file has it.
@@ -203,7 +203,7 @@ fn entries(committed: &str) -> BTreeMap<String, Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{hold, list, read, script, setting, Answer, FILES, MAIN as FILE};
+    use super::{hold, list, read, script, setting, Answer, MAIN as FILE, NON_VACUOUS};
     use std::collections::BTreeMap;
 
     const MAIN: &str =
@@ -245,9 +245,9 @@ mod tests {
         let many = |count: usize| (0..count).map(|n| format!("(* a *)\nTheorem t{n} : True.\n")).collect::<String>();
         assert!(read(FILE, &many(10)).1.is_empty());
         assert_eq!(read(FILE, &many(11)).1.len(), 1);
-        let (theorems, findings) = read(FILES[1], &many(11));
+        let (theorems, findings) = read(NON_VACUOUS, &many(11));
         assert!(findings.is_empty());
-        assert_eq!((theorems[0].name.as_str(), theorems[0].file().as_str()), ("Ashlar.NonVacuous.t0", FILES[1]));
+        assert_eq!((theorems[0].name.as_str(), theorems[0].file().as_str()), ("Ashlar.NonVacuous.t0", NON_VACUOUS));
     }
 
     #[test]
