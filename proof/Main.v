@@ -16,15 +16,16 @@ Local Opaque gmap_lookup gmap_partial_alter.
 Local Open Scope Z_scope.
 
 Section threads.
-  (** Any client; the code of the layers; what is below them, given by the caller. *)
+  (** Any client; a module that has the code of the layers, and exports their functions; the entries of the kernel's half of page maps. *)
   Context (kernel_entry : Z -> Z) (C : client) (exported : string -> bool) (M : module) (code : has_scheduler exported M).
   Context (kernel : has_kernel kernel_entry exported M).
   Notation A := (system C (c_engine (arch_builtins kernel_entry) M exported)).
   Notation S := (shared_kernel kernel_entry M exported C).
-  (** What locks guard at the start. *)
+  (** What locks guard at the start: the root container has [root_quota] frames, the frame table is [frames_start], the shares are defined as
+      [shares_start] says ([objects_start]). *)
   Context (root_quota : Z) (frames_start : frame_memory) (shares_start : share_state) (init : Z -> mem).
   Context (objects : objects_start kernel_entry root_quota frames_start shares_start init).
-  (** A layer below with locks, that lets a CPU without locks read the clock and show values. *)
+  (** A layer below, with locks, that lets a CPU without locks read the clock and show values. *)
   Context (passes : cprim -> Prop) (L : layer cprim mem) (lock_event_of : lop L -> option (lock_event mem)).
   Context (below : has_locks NUM_LOCK kernel_budget init kernel_guarded passes L lock_event_of).
   Notation calm := (calm lock_event_of init).
@@ -34,9 +35,13 @@ Section threads.
   Context (cell_of_cpu : nat -> cell -> bool) (cells_unlocked : forall c x, cell_of_cpu c x = true -> unlocked_cell x = true).
 
   Notation thread_of := (thread_of home nthread).
+  (** What [arch] and the timer have of a CPU, which their functions keep: the clock does not run backwards, a thread has a page map or runs in any
+      ([arch_does]). *)
   Context (timer : nat -> mem -> Prop) (user : Z -> Prop) (arch : arch_does passes kernel_entry M thread_of timer user).
 
   Notation uses := (uses kernel_entry root_quota frames_start shares_start).
+  (** Which of the client's states belong to which thread, what a thread is about to do there, and what it knows; it makes calls that this allows
+      ([call_may]), whatever they return. *)
   Context (of_thread : nat -> cstate C -> Prop) (at_stage : cstate C -> stage) (due free : cstate C -> option Z).
   Context (client_calls : keeps_calls C home nthread user of_thread at_stage due free uses).
   (** A thread that has been started goes on from [begin]. *)
@@ -64,7 +69,7 @@ Section threads.
   Notation TA := (thread_agent T).
   Notation TL := (thread_layer L X nthread home first calm).
   Notation base l := (base L (cpu_view L home l)).
-  (** What has happened to locks. *)
+  (* What has happened to locks. *)
   Notation locks_of l := (lock_part lock_event_of (base l)).
   Notation between := (between_calls kernel_entry C exported M L nthread home first begin cell_of_cpu unlocked_cell calm sound settled thread_of timer promises can).
   (** The start: each thread of its CPU waits for its first turn, but one, which finds its CPU steady. *)
@@ -273,10 +278,9 @@ Section shared_memory.
   Context (nthread : nat) (threads : Z.of_nat nthread <= NUM_THREAD) (home first : nat -> nat) (begin : nat -> ast A).
   Notation thread_of := (thread_of home nthread).
   Context (cell_of_cpu : nat -> cell -> bool) (cells_unlocked : forall c x, cell_of_cpu c x = true -> unlocked_cell x = true).
-  Context (timer : nat -> mem -> Prop) (user : Z -> Prop).
-  (** The clock is read without an event: what it shows next is a function of what it showed last. *)
+  (** What [arch] and the timer have. The clock is read without an event: what it shows next is a function of what it showed last. *)
   Notation nothing := (fun _ : cprim => False).
-  Context (arch : arch_does nothing kernel_entry M thread_of timer user).
+  Context (timer : nat -> mem -> Prop) (user : Z -> Prop) (arch : arch_does nothing kernel_entry M thread_of timer user).
   Context (of_thread : nat -> cstate C -> Prop) (at_stage : cstate C -> stage) (due free : cstate C -> option Z).
   Context (client_calls : keeps_calls C home nthread user of_thread at_stage due free (uses kernel_entry root_quota frames_start shares_start)).
   Context (begins : forall t, (t < nthread)%nat -> exists u m, begin t = @Idle _ _ C (c_engine B M exported) u m /\ of_thread t u /\ at_stage u = Goes /\ due u = None /\ free u = None).

@@ -43,7 +43,7 @@ Section start_up.
   Context (passes : cprim -> Prop) (timer : nat -> mem -> Prop).
   Notation calls := (start_up_calls home base time_period time_budget process defined).
 
-  (** * 12. Start-up
+  (** * The first state
 
       Whatever the memory of queues, threads and the scheduler contains: after [queue_init], [thread_init] and [sched_init], and [thread_define]
       and [sched_reserve] for each thread of the system, every CPU has cells of its own, none of which is another's, in which [sched_init_cpu]

@@ -33,7 +33,6 @@ use coq::query;
 use project::Project;
 use sources::tree::Tree;
 use sources::{certified, closure, forbidden, generated, theorems, tree};
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -155,14 +154,7 @@ fn questions(
     report.answers = query::ask(copy, &names)?;
     report.asked = true;
     report.findings.extend(certified::hold(claims, &report.answers));
-    let mut settings = BTreeMap::new();
-    for file in [theorems::MAIN, theorems::CPUS] {
-        if report.theorems.iter().any(|theorem| theorem.file() == file) {
-            let text = tree::read(&project.root().join("proof").join(file))?;
-            settings.insert(file.to_string(), theorems::setting(&text));
-        }
-    }
-    let page = pages::theorems::page(&settings, &report.theorems, &report.layers, &copy.files, &report.answers);
+    let page = pages::theorems::page(&report.theorems, &report.layers, &copy.files, &report.answers);
     let mut generated = vec![(pages::theorems::FILE, page)];
     if !report.theorems.is_empty() {
         generated.push((theorems::SCRIPT, theorems::script(&report.theorems)));

@@ -33,14 +33,8 @@ fn part(file: &str) -> (&'static str, &'static str) {
     }
 }
 
-/// The page as it should be. `files`: all files of the proofs; `settings`: of files with theorems, what all of these assume.
-pub fn page(
-    settings: &BTreeMap<String, String>,
-    theorems: &[Theorem],
-    layers: &[Layer],
-    files: &[String],
-    answers: &BTreeMap<String, Answer>,
-) -> String {
+/// The page as it should be. `files`: all files of the proofs.
+pub fn page(theorems: &[Theorem], layers: &[Layer], files: &[String], answers: &BTreeMap<String, Answer>) -> String {
     let mut out = format!("{GENERATED}\n\n# What is proved\n\n{INTRODUCTION}");
     if theorems.is_empty() {
         out += "\nThere is no theorem about the whole kernel yet; those about functions follow.\n";
@@ -54,11 +48,9 @@ pub fn page(
             if !about.is_empty() {
                 out += &format!("\n{about}\n");
             }
-            if let Some(setting) = settings.get(&file).filter(|setting| !setting.is_empty()) {
-                out += &premises(setting);
-            }
             last = file;
         }
+        out += &premises(theorem);
         let (title, english, rests) = (&theorem.title, words(&theorem.english), rests(answers.get(&theorem.name)));
         let coq = in_coq(theorem.name.rsplit('.').next().unwrap_or_default(), &theorem.statement);
         out += &format!("\n### {title}\n\n{english}\n\n{coq}\nAxioms used: {rests}.\n");
@@ -113,10 +105,19 @@ fn place(theorem: &str) -> (String, &str) {
     (format!("{file}.v"), name)
 }
 
-/// The premises in words, and behind them the Coq.
-fn premises(setting: &str) -> String {
-    let mut out = String::from("\nAll theorems of this part have the same premises:\n\n");
-    for comment in comments(setting) {
+/// What comes before a theorem: premises of it and of those that follow, in words, and behind them the Coq; or only notations.
+fn premises(theorem: &Theorem) -> String {
+    let setting = &theorem.setting;
+    let comments = comments(setting);
+    if setting.is_empty() {
+        return String::new();
+    }
+    if comments.is_empty() {
+        return format!("\n{}", in_coq("notations", setting));
+    }
+    let mut out =
+        format!("\n{} of the theorems that follow:\n\n", if theorem.further { "Further premises" } else { "Premises" });
+    for comment in comments {
         out += &format!("- {}\n", words(&comment));
     }
     out + "\n" + &in_coq("the premises", setting)
@@ -176,18 +177,18 @@ mod tests {
             title: "m".into(),
             english: "All [x] is well.".into(),
             statement: "Theorem m : True.".into(),
+            further: false,
+            setting: "(** Any client\n    [c]. *)\nContext (c : client).".into(),
         };
-        let setting = "(** Any client\n    [c]. *)\nContext (c : client).";
         let files = ["layers/queue/Spec.v".to_string()];
-        let settings = BTreeMap::from([("Main.v".to_string(), setting.to_string())]);
-        let text = page(&settings, &[theorem], &layers, &files, &answers);
+        let text = page(&[theorem], &layers, &files, &answers);
         assert!(
             text.contains("### m\n\nAll `x` is well.\n\n<details>\n<summary>In Coq: <code>m</code></summary>\n\n```coq\nTheorem m : True.\n```\n\n</details>\n\nAxioms used: none.")
         );
         assert!(text.contains("`proof/layers/queue/Spec.v` | 1 of 3 |"));
         assert!(text.contains("| `queue_peek` | `t` | `code/P.v` | none |\n| `queue_next` | not certified |"));
         assert!(text.contains("| `queue_far` | not translated |"));
-        assert!(text.contains("premises:\n\n- Any client `c`.\n\n<details>"), "{text}");
+        assert!(text.contains("Premises of the theorems that follow:\n\n- Any client `c`.\n\n<details>"), "{text}");
         assert!(text.contains("`kernel/layers/trap` |  | 0 of 1, not translated |"));
     }
 }

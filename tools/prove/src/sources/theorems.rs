@@ -35,6 +35,10 @@ pub struct Theorem {
     pub english: String,
     /// From `Theorem` to the period.
     pub statement: String,
+    /// The premises and notations between the theorem before it, or the beginning of its section, and this one, with their comments.
+    pub setting: String,
+    /// Those of the theorem before it hold for it, too.
+    pub further: bool,
 }
 
 impl Theorem {
@@ -52,8 +56,12 @@ pub fn read(file: &str, text: &str) -> (Vec<Theorem>, Vec<Finding>) {
     let mut findings = Vec::new();
     let mut find =
         |line: usize, text: String| findings.push(Finding::at("bad-main", &format!("proof/{file}"), Some(line), text));
+    let (mut since, mut further) = (0, false);
     for (index, line) in plain.iter().enumerate() {
         let mut words = line.trim_start().split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '\''));
+        if line.trim_start().starts_with("Section ") {
+            (since, further) = (index, false);
+        }
         if !words.next().is_some_and(|word| ["Theorem", "Corollary", "Lemma", "Proposition"].contains(&word)) {
             continue;
         }
@@ -73,7 +81,10 @@ pub fn read(file: &str, text: &str) -> (Vec<Theorem>, Vec<Finding>) {
             title: title.trim().to_string(),
             english: english.trim().to_string(),
             statement: unindented(&lines[index..index + end]),
+            setting: setting(&lines[since..index], &plain[since..index]),
+            further,
         });
+        (since, further) = (index + end, true);
     }
     if file == MAIN && theorems.len() > MOST {
         find(theorems[MOST].line, format!("{} theorems; at most {MOST} are to be read", theorems.len()));
@@ -81,17 +92,12 @@ pub fn read(file: &str, text: &str) -> (Vec<Theorem>, Vec<Finding>) {
     (theorems, findings)
 }
 
-/// What all theorems of the file speak about: the premises and notations before the first of them, with their comments.
-pub fn setting(text: &str) -> String {
-    let plain = without_comments(text);
-    let (lines, plain): (Vec<&str>, Vec<&str>) = (text.lines().collect(), plain.lines().collect());
+/// The premises and notations among some lines, with their comments; `plain`: the lines without comments.
+fn setting(lines: &[&str], plain: &[&str]) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut index = 0;
     while index < plain.len() {
         let first = plain[index].split_whitespace().next().unwrap_or_default();
-        if first == "Theorem" {
-            break;
-        }
         let end = plain[index..].iter().position(|line| line.trim_end().ends_with('.')).map_or(1, |length| length + 1);
         if ["Context", "Notation", "Definition", "Inductive"].contains(&first) {
             let comment = lines[..index].iter().rposition(|line| line.trim_start().starts_with("(*"));
@@ -203,7 +209,7 @@ fn entries(committed: &str) -> BTreeMap<String, Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{hold, list, read, script, setting, Answer, MAIN as FILE, NON_VACUOUS};
+    use super::{hold, list, read, script, Answer, MAIN as FILE, NON_VACUOUS};
     use std::collections::BTreeMap;
 
     const MAIN: &str =
@@ -231,13 +237,16 @@ mod tests {
     fn theorems_in_a_section_have_a_setting_and_a_heading() {
         let text = "(** The idea. *)\nSection s.\n  (** Any x. *)\n  Context (x : nat)\n    (y : nat).\n\n  Local Lemma l : x = x.\n\
                     \x20 Proof. easy. Qed.\n  Notation z := 1.\n  (** * 1. Refinement\n\n      All is\n      well. *)\n  Theorem t :\n    \
-                    x = x.\n  Proof. easy. Qed.\n  Context (late : nat).\nEnd s.\n";
+                    x = x.\n  Proof. easy. Qed.\n  Context (late : nat).\nEnd s.\nSection other.\n  \
+                    (** Any w. *)\n  Context (w : nat).\n  (** w. *)\n  Theorem u : w = w.\n";
         let (theorems, findings) = read(FILE, text);
         assert!(findings.is_empty());
-        assert_eq!((theorems.len(), theorems[0].title.as_str()), (1, "1. Refinement"));
+        assert_eq!((theorems.len(), theorems[0].title.as_str()), (2, "1. Refinement"));
         assert_eq!(theorems[0].english, "All is\nwell.");
         assert_eq!(theorems[0].statement, "Theorem t :\n  x = x.");
-        assert_eq!(setting(text), "(** Any x. *)\nContext (x : nat)\n  (y : nat).\nNotation z := 1.");
+        assert_eq!(theorems[0].setting, "(** Any x. *)\nContext (x : nat)\n  (y : nat).\nNotation z := 1.");
+        assert_eq!(theorems[1].setting, "(** Any w. *)\nContext (w : nat).");
+        assert!(!theorems[0].further && !theorems[1].further);
     }
 
     #[test]
