@@ -11,6 +11,7 @@ use drivercheck::report::{picture, sarif};
 use drivercheck::result::{Comparison, DriversResult, Summary};
 use drivercheck::seeded;
 use drivercheck_command::{Cli, Command, Flags, Format, Kind};
+use output::print_line;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -103,7 +104,7 @@ fn answer(cli: &Cli) -> Answer {
             }
             match cli.format {
                 Format::Json => json(&DriversResult::Protocols { protocols: all })?,
-                Format::Human => print!("{}", protocol::sizes::table(&all)),
+                Format::Human => print_line(protocol::sizes::table(&all).trim_end()),
             }
             Ok(0)
         }
@@ -175,13 +176,13 @@ fn verify(format: Format, flags: &Flags, drivers: &[Driver]) -> Answer {
     let is_good = proved == rows.len();
     match format {
         Format::Json => json(&DriversResult::Checks { results: rows, summary })?,
-        Format::Human => println!("{proved} proved, {violated} violated, {unknown} unknown"),
+        Format::Human => print_line(format!("{proved} proved, {violated} violated, {unknown} unknown")),
     }
     Ok(u8::from(!is_good))
 }
 
 fn json(result: &DriversResult) -> Result<(), serde_json::Error> {
-    println!("{}", serde_json::to_string_pretty(result)?);
+    print_line(serde_json::to_string_pretty(result)?);
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use drivercheck::report::picture;
 use drivercheck::result::Comparison;
 use drivercheck::seeded::Outcome;
 use drivercheck_command::Format;
+use output::print_line;
 
 /// A line for a check, and what shows a violation.
 pub fn row(format: Format, row: &Row, with_trace: bool) {
@@ -32,7 +33,7 @@ pub fn row(format: Format, row: &Row, with_trace: bool) {
         text += &format!("\n{trace}");
     }
     // At once, as other threads print rows too.
-    println!("{text}");
+    print_line(text);
 }
 
 /// What was assumed, and what the driver does not use.
@@ -41,16 +42,19 @@ pub fn end(format: Format, driver: &Driver, report: &Report) {
         return;
     }
     for row in report.rows.iter().filter(|row| row.replays == Some(false)) {
-        println!("rule {} {}: the run-time monitor does not agree with the run found", row.rule, row.subprotocol);
+        print_line(format!(
+            "rule {} {}: the run-time monitor does not agree with the run found",
+            row.rule, row.subprotocol
+        ));
     }
-    println!("{}: {} checks in {:.1} s. Assumed:", driver.name, report.rows.len(), report.seconds);
+    print_line(format!("{}: {} checks in {:.1} s. Assumed:", driver.name, report.rows.len(), report.seconds));
     for assumption in &report.assumptions {
-        println!("    {assumption}");
+        print_line(format!("    {assumption}"));
     }
     let untouched = picture::untouched(driver, report);
     if !untouched.is_empty() {
-        println!("  Never taken, whatever happens:");
-        untouched.iter().for_each(|edge| println!("    {edge}"));
+        print_line("  Never taken, whatever happens:");
+        untouched.iter().for_each(|edge| print_line(format!("    {edge}")));
     }
 }
 
@@ -60,7 +64,7 @@ pub fn outcome(format: Format, outcome: &Outcome, with_trace: bool) {
     }
     let good = if outcome.is_good { "good" } else { "BAD" };
     let rule = |rule: Option<u8>| rule.map_or("-".to_string(), |rule| rule.to_string());
-    println!(
+    print_line(format!(
         "{good:<4} {:<50} {:<8} rule {} (expected {}) {:6.2} s{}",
         outcome.name,
         outcome.verdict,
@@ -72,9 +76,9 @@ pub fn outcome(format: Format, outcome: &Outcome, with_trace: bool) {
             Some(false) => "  DOES NOT REPLAY on the monitor",
             None => "",
         }
-    );
+    ));
     if let Some(reason) = &outcome.reason {
-        reason.lines().for_each(|line| println!("    {line}"));
+        reason.lines().for_each(|line| print_line(format!("    {line}")));
     }
     let shown = outcome.rows.iter().filter(|row| row.verdict != "PROVED" && (with_trace || !outcome.is_good));
     for one in shown {
@@ -87,7 +91,7 @@ pub fn tally(format: Format, tally: &Tally) {
     if format == Format::Json {
         return;
     }
-    println!(
+    print_line(format!(
         "{} pairs ({} with all runs seen, {} of drivers that break no rule): {} proved, {} violated, {} unknown, {} disagreements",
         tally.pairs,
         tally.whole,
@@ -96,9 +100,9 @@ pub fn tally(format: Format, tally: &Tally) {
         tally.violated,
         tally.unknown,
         tally.disagreements.len()
-    );
+    ));
     if let Some(found) = tally.disagreements.last() {
-        println!("    the last: pair {}: {}; see {}", found.pair, found.says, found.folder.display());
+        print_line(format!("    the last: pair {}: {}; see {}", found.pair, found.says, found.folder.display()));
     }
 }
 
@@ -106,7 +110,7 @@ pub fn comparison(format: Format, line: &Comparison) {
     if format == Format::Json {
         return;
     }
-    println!(
+    print_line(format!(
         "{:<10} {:<24} {:3} checks {:3} proved {:3} unknown ({:3} at the limit) {:8.1} s (slowest {:6.1} s) {:5} predicates {:5} refinements {:8} states",
         line.driver,
         line.means,
@@ -119,5 +123,5 @@ pub fn comparison(format: Format, line: &Comparison) {
         line.predicates,
         line.refinements,
         line.states
-    );
+    ));
 }

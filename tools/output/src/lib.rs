@@ -144,11 +144,14 @@ pub fn entry() -> &'static str {
     }
 }
 
+/// What a shell says of a program that ended because nobody reads its output. Not 0: the rest may have said that something is wrong.
+pub const READER_GONE: u8 = 128 + 13;
+
 /// A line on standard output. When its reader has gone, as `head` does once it has enough, there is nothing left to do.
-fn print_line(line: impl Display) {
+pub fn print_line(line: impl Display) {
     let written = without_bar(|| writeln!(std::io::stdout(), "{line}"));
     if written.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe) {
-        std::process::exit(0);
+        std::process::exit(READER_GONE.into());
     }
 }
 

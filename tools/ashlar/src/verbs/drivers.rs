@@ -4,7 +4,7 @@ use crate::cli::{self, DriversOptions};
 use builder::on_demand::DRIVER_CHECKER;
 use clap::Parser;
 use drivercheck_command::{Cli, Command as Verb};
-use output::{Failure, Format, Output};
+use output::{Failure, Format, Output, READER_GONE};
 use project::Project;
 use std::path::Path;
 use std::process::Command;
@@ -52,6 +52,7 @@ pub fn drivers(options: &DriversOptions, format: Format, project: &Project, outp
         Some(1) => Err(Failure::Finding(String::new())),
         // Mostly it has refused the C or a protocol, which is not the machine's fault.
         Some(2) => Err(Failure::unable("nothing was checked, for the reason above", "mend what it names")),
+        Some(status) if status == i32::from(READER_GONE) => Err(Failure::Passed(READER_GONE)),
         _ => Err(Failure::unable(format!("the checker ended early: {status}"), "ashlar doctor")),
     }
 }
