@@ -77,5 +77,39 @@ Section rules.
     Proof using HJ HE.
       intros HM Hl H HT. eapply fwp_body; [exact HJ|exact HM|exact Hl|]. apply (wp_split J n). by eapply wp_during.
     Qed.
+    (** Statement by statement, where a function calls what is not sequential. *)
+    Lemma wp_then s (Qn Qb : post) (Qr : call_post) r m (g : G) :
+      during s (fun r m => Qn r m g) (fun _ _ => False) (fun _ _ => False) r m -> wp J s Qn Qb Qr r m g.
+    Proof using HJ HE. intros H. by eapply wp_during. Qed.
+    Lemma wp_call x f es (Qn Qb : post) (Qr : call_post) r m (g : G) args (Q : call_post) : evals es r m = Some args -> fwp J f args m g Q ->
+      (forall v m g, Q v m g -> Qn (set_result x v r) m g) -> wp J (Call x f es) Qn Qb Qr r m g.
+    Proof using. intros He H HQ. exists args. split; [exact He|]. eapply fwp_mono; [|exact H]. exact HQ. Qed.
+    Lemma wp_call_part x f es (Qn Qb : post) (Qr : call_post) r m (g : G) args (P R : mem -> Prop) (after : Z -> mem -> Prop) :
+      evals es r m = Some args -> (P ∗ R) m -> (forall d, P d -> timed f args d after) ->
+      (forall v m, (after v ∗ R) m -> Qn (set_result x v r) m g) -> wp J (Call x f es) Qn Qb Qr r m g.
+    Proof using HJ HE. intros He Hm Hf HQ. apply wp_then. by eapply during_call_part. Qed.
+    Lemma wp_read x f es (Qn Qb : post) (Qr : call_post) r m (g : G) args u : evals es r m = Some args ->
+      triple kernel_entry M this f args m (fun v d => v = u /\ d = m) -> Qn (set_result x u r) m g -> wp J (Call x f es) Qn Qb Qr r m g.
+    Proof using HJ HE.
+      intros He Ht HQ. apply wp_then. eapply during_call_whole; [exact He|apply triple_timed, Ht|]. by intros v d [-> ->].
+    Qed.
+    Lemma wp_this_cpu x (Qn Qb : post) (Qr : call_post) r m (g : G) : M "arch_cpu"%string = None -> Qn (set_result x (Z.of_nat this) r) m g ->
+      wp J (Call x "arch_cpu" []) Qn Qb Qr r m g.
+    Proof using HJ HE. intros HC HQ. apply wp_then. by eapply during_this_cpu. Qed.
   End judgement.
 End rules.
+
+Lemma wp_if {G} (J : cfg -> G -> Prop) c a b (Qn Qb : post) (Qr : call_post) r m (g : G) t : test c r m = Some t ->
+  (if t then wp J a Qn Qb Qr r m g else wp J b Qn Qb Qr r m g) -> wp J (If c a b) Qn Qb Qr r m g.
+Proof. intros Ht H. by exists t. Qed.
+Lemma wp_value e (P : Z -> Prop) r m v : eval e r m = Some v -> P v -> exists v, eval e r m = Some v /\ P v.
+Proof. eauto. Qed.
+(** The next statement, if it is no call and no store. *)
+Ltac until_step :=
+  lazymatch goal with
+  | |- wp ?J (Seq ?a ?b) ?Qn ?Qb ?Qr ?r ?m ?g => change (wp J a (wp J b Qn Qb Qr) Qb Qr r m g)
+  | |- wp _ Skip ?Qn _ _ ?r ?m ?g => change (Qn r m g); cbv beta
+  | |- wp ?J (Assign ?x ?e) ?Qn _ _ ?r ?m ?g => change (exists v, eval e r m = Some v /\ Qn (<[x := v]> r) m g); eapply wp_value; [evaluate|]; cbv beta
+  | |- wp _ (If _ _ _) _ _ _ _ _ _ => eapply wp_if; [evaluate|cbn [compare negb andb orb]]
+  | |- wp _ (Return ?e) _ _ ?Qr ?r ?m ?g => change (exists v, eval e r m = Some v /\ Qr v m g); eapply wp_value; [evaluate|]; cbv beta
+  end; locals_simpl; locals_plain.
