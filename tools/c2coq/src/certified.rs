@@ -68,6 +68,7 @@ pub const CERTIFIED: &[Certified] = &[
     },
     Certified { name: "cv", layer: "cv", lock: "TICKET", code: "layers/cv/Code.v", sources: &[] },
     Certified { name: "buffer", layer: "buffer", lock: "TICKET", code: "layers/buffer/Code.v", sources: &[] },
+    Certified { name: "notify", layer: "notify", lock: "TICKET", code: "layers/notify/Code.v", sources: &[] },
     Certified { name: "device", layer: "device", lock: "TICKET", code: "layers/device/Code.v", sources: &[] },
 ];
 
