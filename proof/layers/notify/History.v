@@ -90,3 +90,10 @@ Proof.
   induction (waiters x) as [|u l IH]; [done|]. apply not_elem_of_cons in Ht as [Hne Hl]. cbn [without].
   rewrite (proj2 (Z.eqb_neq u t)) by congruence. f_equal. auto.
 Qed.
+(** It leaves the others and the bits as they were. *)
+Theorem notify_ended_others x t u : u <> t -> (u ∈ waiters (notify_ended x t) <-> u ∈ waiters x) /\ pending (notify_ended x t) = pending x.
+Proof.
+  intros Hne. split; [|done]. cbn. induction (waiters x) as [|v l IH]; [done|]. cbn [without]. destruct (Z.eqb_spec v t) as [->|Hv].
+  - rewrite elem_of_cons. tauto.
+  - by rewrite !elem_of_cons, IH.
+Qed.
