@@ -7,7 +7,7 @@ From Ashlar Require Export layers.notify.Spec layers.cv.Fifo.
 (** What happens to a notification in one life: the words that are signalled, and those that threads get. *)
 Inductive happens (x : notification) : list Z -> list Z -> notification -> Prop :=
 | signals b : happens x [b] (match waiters x with [] => [] | _ :: _ => [b] end) (notify_signalled x b)
-| takes : happens x [] [pending x] (notify_taken x)
+| polls : happens x [] [pending x] (notify_taken x) (* also a wait that finds bits *)
 | joins t : pending x = 0 -> t ∉ waiters x -> happens x [] [] (notify_joined x t)
 | ends t : t ∈ waiters x -> happens x [] [] (notify_ended x t)
 | watches c : happens x [] [] (set_watcher c x).

@@ -96,11 +96,11 @@ Section proof.
     fwp J "notify_begin_wait" [n; self; deadline] m g Q.
   Proof using HM HQ HT HU HR HI HJ HE clock.
     intros Hn Hb. opens notify_begin_wait_code. do 3 until_step. change 0xffffffffffffffff with NOTIFY_FOREVER.
-    match goal with |- wp _ _ ?K _ _ _ _ _ => assert (forall now, (if deadline =? NOTIFY_FOREVER then now = 0 else time now) -> K [n; self; deadline;
-      now; 0] m g) as Hgo end.
+    match goal with |- wp _ _ ?K _ _ _ _ _ =>
+      assert (forall now, (if deadline =? NOTIFY_FOREVER then now = 0 else time now) -> K [n; self; deadline; now; 0] m g) as Hgo end.
     2: { eapply wp_if; [evaluate|]. cbn [compare]. destruct (deadline =? NOTIFY_FOREVER) eqn:Ed; cbn [negb]; [until_step; by apply Hgo|].
-      eapply (wp_during quiet kernel_entry M this J HJ HE _ (fun r m' => exists now, time now /\ r = [n; self; deadline; now;
-        0] /\ m' = m) (fun _ _ => False) (fun _ _ => False)); [|by intros r m' (now & Ht & -> & ->); apply Hgo|done..].
+      eapply (wp_during quiet kernel_entry M this J HJ HE _ (fun r m' => exists now, time now /\ r = [n; self; deadline; now; 0] /\ m' = m)
+        (fun _ _ => False) (fun _ _ => False)); [|by intros r m' (now & Ht & -> & ->); apply Hgo|done..].
       eapply during_call_nothing; [evaluate|by apply (timer_now_timed quiet kernel_entry M this HI)|]. cbv beta. intros v Hv. plain. by exists v. }
     intros now Hnow. specialize (Hb now Hnow). clear Hnow. until_step. eapply wp_acquire; [by apply lock_of|exact Hb|]. clear Hb m g.
     intros x saved F m g [Hv Hm]%notify_parts Hb. cbv beta in Hb. until_step. read_word Hm "bits"%string. do 3 until_step. fold (is_pending x).
@@ -150,8 +150,8 @@ Section proof.
       if deadline =? NOTIFY_FOREVER then fwp J "sched_block_to_leave" [] m g (fun _ => Q 1) else blocks_until self deadline m g (Q 1)) ->
     fwp J "notify_wait" [n; deadline] m g Q.
   Proof using HM HQ HT HU HR HW HI HC HJ HE clock.
-    intros Hn Hc Hb. opens notify_wait_code. until_step. eapply wp_read;
-      [eassumption..|evaluate|by apply (thread_current_triple kernel_entry M this HT HW HC)|]. plain.
+    intros Hn Hc Hb. opens notify_wait_code. until_step.
+    eapply wp_read; [eassumption..|evaluate|by apply (thread_current_triple kernel_entry M this HT HW HC)|]. plain.
     until_step. eapply wp_call; [evaluate|by apply notify_begin_wait_until|]. cbv beta. clear m g Hc Hb. intros v m g Hb. plain. do 2 until_step.
     destruct (v =? 0); [by until_step|]. until_step. until_step. until_step. change 0xffffffffffffffff with NOTIFY_FOREVER.
     destruct (deadline =? NOTIFY_FOREVER); cbn [negb].

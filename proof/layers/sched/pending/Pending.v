@@ -23,7 +23,7 @@ Inductive happens : pending -> list Z -> list Z -> pending -> Prop :=
 | appends q n u s t : happens (Pending q n u s) [t] [] (Pending (q ++ [t]) (if append_sends q then S n else n) u s)
 | sends q n u s : happens (Pending q (S n) u s) [] [] (Pending q n true s)
 | another_sends q n u s : happens (Pending q n u s) [] [] (Pending q n true s) (* for another reason *)
-| takes q n : happens (Pending q n true false) [] [] (Pending q n false true)
+| accepts q n : happens (Pending q n true false) [] [] (Pending q n false true)
 | drains q n u : happens (Pending q n u true) [] (take 1 q) (Pending (tail q) (if drain_sends q then S n else n) u false).
 Inductive history (x : pending) : list Z -> list Z -> pending -> Prop :=
 | nothing : history x [] [] x
@@ -48,7 +48,7 @@ Proof.
   assert (forall n u, exists y z come, rtc (fun x y => happens x [] [] y) (Pending q n u true) y /\ happens y [] come z /\ come <> []) as Hserve.
   { intros n' u'. eexists _, _, _. split; [done|]. split; [apply drains|]. by destruct q. }
   assert (forall n, exists y z come, rtc (fun x y => happens x [] [] y) (Pending q n true false) y /\ happens y [] come z /\ come <> []) as Htake.
-  { intros n'. destruct (Hserve n' false) as (y & z & come & Hr & Hy). exists y, z, come. split; [|done]. eapply rtc_l; [apply takes|exact Hr]. }
+  { intros n'. destruct (Hserve n' false) as (y & z & come & Hr & Hy). exists y, z, come. split; [|done]. eapply rtc_l; [apply accepts|exact Hr]. }
   destruct s; [apply Hserve|]. destruct u; [apply Htake|]. destruct n as [|n]; [naive_solver|].
   destruct (Htake n) as (y & z & come & Hr & Hy). exists y, z, come. split; [|done]. eapply rtc_l; [apply sends|exact Hr].
 Qed.
