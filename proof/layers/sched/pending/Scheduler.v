@@ -44,7 +44,7 @@ Section scheduler.
   Proof using HJ HE.
     intros Hm Hd HQ'. apply both_assoc in Hm. rewrite <- (right_id_L ∅ (∪) m).
     apply (timed_part quiet kernel_entry M this f args (free_node t ∗ holds X) R (fun v w => exists Y, post v Y /\ holds Y w) m); [|exact Hm|exact HJ|exact HE|apply map_disjoint_empty_r|].
-    - intros d Hd'. apply Hd. by apply node_comes.
+    - intros d Hd'. eapply timed_mono; [|apply Hd; by apply node_comes]. intros v w (Y & HY & Hw & _). by exists Y.
     - intros v d' (w & e & -> & Hwe & (Y & HY & Hw) & He) _. rewrite (right_id_L ∅ (∪)). eapply HQ'; [exact HY|]. by exists w, e.
   Qed.
   (** A thread that was taken out of the pending queue. *)
