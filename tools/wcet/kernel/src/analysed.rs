@@ -16,6 +16,8 @@ pub struct Analysed {
     pub functions: BTreeMap<String, u64>,
     /// The same by chain of calls, the outermost function first, with how often the last of them is called.
     pub calls: BTreeMap<Vec<u64>, Call>,
+    /// The instructions of the worst path: first address and the one behind of each.
+    pub code: BTreeSet<(u64, u64)>,
     pub loops: Vec<LoopFound>,
     pub errors: Vec<String>,
     /// What the analysis of values takes for granted.
@@ -47,6 +49,8 @@ pub struct Analysed {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Serving {
     pub wcet_cycles: u64,
+    /// The instructions of the worst path.
+    pub code: BTreeSet<(u64, u64)>,
     /// Where other interrupts are let in behind it, before it is decided who runs.
     pub undecided: BTreeSet<Continuation>,
     /// How often it takes locks at most.
@@ -108,6 +112,7 @@ impl Analysed {
         if theirs {
             std::mem::swap(&mut self.functions, &mut other.functions);
             std::mem::swap(&mut self.calls, &mut other.calls);
+            std::mem::swap(&mut self.code, &mut other.code);
         }
         let shorter = if theirs { &mut self.loops } else { &mut other.loops };
         shorter.iter_mut().for_each(|one| (one.times, one.cycles) = (0, 0));
@@ -126,6 +131,7 @@ impl Analysed {
         self.serving.clear();
         for serving in other.serving.values_mut() {
             serving.wcet_cycles = serving.wcet_cycles.saturating_add(self.wcet_cycles.unwrap_or(u64::MAX));
+            serving.code.extend(&self.code);
         }
         if other.asking_cycles > 0 {
             let before = self.wcet_cycles.unwrap_or(u64::MAX);
@@ -137,6 +143,7 @@ impl Analysed {
         for (name, cycles) in std::mem::take(&mut other.functions) {
             *self.functions.entry(name).or_default() += cycles;
         }
+        self.code.append(&mut other.code);
         for (chain, call) in std::mem::take(&mut other.calls) {
             let one = self.calls.entry(chain).or_default();
             (one.times, one.cycles) = (one.times + call.times, one.cycles + call.cycles);

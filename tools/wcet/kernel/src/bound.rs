@@ -154,6 +154,7 @@ fn part(
                     }
                     analysed.functions = functions(expanded, program, &bound);
                     analysed.calls = calls(expanded, &bound);
+                    analysed.code = code(expanded, &bound);
                     path = bound.path;
                 }
                 Err(errors) => analysed.errors.extend(errors.iter().map(ToString::to_string)),
@@ -216,6 +217,12 @@ fn takes_lock(kernel: &Kernel<'_>, expanded: &Expanded<'_>, node: NodeId) -> boo
     let function = expanded.contexts[expanded.nodes[node].context].function;
     let waits = kernel.waits.get(&function).is_some_and(|(whom, _)| *whom == Whom::Lock);
     waits && expanded.block(node).start() == function
+}
+
+/// The instructions of the worst path: first address and the one behind of each.
+pub(crate) fn code(expanded: &Expanded<'_>, bound: &Bound) -> BTreeSet<(u64, u64)> {
+    let all = bound.path.iter().flat_map(|visit| expanded.instructions(visit.node));
+    all.map(|one| (one.address, one.next())).collect()
 }
 
 /// Cycles of the worst path by function.

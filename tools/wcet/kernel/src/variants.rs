@@ -6,6 +6,7 @@ use wcet_flow::context::{EdgeId, Expanded};
 use wcet_paths::ipet::{Constraints, Options, Prepared};
 
 use crate::analysed::{Serving, Told, Unserved};
+use crate::bound::code;
 use crate::continuations::{elsewhere, undecided, undecided_from_start, ways, Continuation};
 use crate::critical_sections::Taken;
 use crate::entry::{values, Entry, ANSWER};
@@ -27,9 +28,10 @@ pub(crate) fn serving(
         let mut constraints = constraints.clone();
         constraints.dead.extend(not_taken);
         constraints.dead.extend(into_parking(kernel, expanded, *interrupt));
-        let wcet_cycles = prepared.bound(&constraints, &Options::default()).ok()?.wcet_cycles;
+        let bound = prepared.bound(&constraints, &Options::default()).ok()?;
         let undecided = undecided(kernel, expanded, &constraints.dead);
-        Some((*interrupt, Serving { wcet_cycles, undecided, ..Serving::default() }))
+        let (wcet_cycles, code) = (bound.wcet_cycles, code(expanded, &bound));
+        Some((*interrupt, Serving { wcet_cycles, code, undecided, ..Serving::default() }))
     };
     not_taken.iter().filter_map(one).collect()
 }
