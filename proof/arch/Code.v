@@ -240,8 +240,6 @@ Definition arch_objects : list (string * Z * list (string * width * Z)) :=
     [("", W32, 1)]);
    ("supported", 1,
     [("", W32, 1)]);
-   ("last_space", 16,
-    [("", W64, 1)]);
    ("mitigations_at_exit", 1,
     [("", W32, 1)]);
    ("mitigations_verw", 1,
@@ -255,7 +253,8 @@ Definition arch_objects : list (string * Z * list (string * width * Z)) :=
    ("percpu", 1,
     [("cpu", W32, 1); ("apic_id", W32, 1); ("thread", W64, 1); ("scratch", W64, 1); ("vector", W32, 1);
       ("fpu_left", W32, 1); ("fpu_owner", W32, 1); ("current", W32, 1); ("need_resched", W32, 1);
-      ("root", W32, 1); ("floor", W32, 1); ("spare", W32, 2); ("tss_reserved", W32, 1); ("tss_stack", W64, 1)]);
+      ("root", W32, 1); ("floor", W32, 1); ("space", W32, 1); ("spare", W32, 1); ("tss_reserved", W32, 1);
+      ("tss_stack", W64, 1)]);
    ("cpus_started", 1,
     [("", W32, 1)]);
    ("areas", 152,
@@ -435,16 +434,23 @@ Definition thread_set_fpu_fresh_code : fundef := Fun 2 0
 Definition arch_fpu_reset_code : fundef := Fun 1 0
   (Store "arch_threads" (Var 0) "fpu_fresh" (Const 0) (Const 1)).
 
-(* entry_leave: 0 t, 1 at_exit *)
-Definition entry_leave_code : fundef := Fun 1 1
-  (Seq (Assign 1 (Load "arch_threads" (Var 0) "at_exit" (Const 0)))
-       (If (Cmp Ne (Var 1) (Const 0))
-         (Seq (If (Cmp Ne (Bin W32 And (Var 1) (Const 2147483648 (* EXIT_ENDS *))) (Const 0))
+(* entry_leave: 0 t, 1 clears, 2 at_exit *)
+Definition entry_leave_code : fundef := Fun 1 2
+  (Seq (Assign 1 (Const 0))
+  (Seq (Assign 2 (Load "arch_threads" (Var 0) "at_exit" (Const 0)))
+  (Seq (If (Cmp Ne (Var 2) (Const 0))
+         (Seq (If (Cmp Ne (Bin W32 And (Var 2) (Const 2147483648 (* EXIT_ENDS *))) (Const 0))
                 (Seq (Call None "trap_end" [])
                      (Call None "machine_undefined" []))
                 Skip)
-              (Call None "mitigations_leave" []))
-         Skip)).
+              (Call (Some 1%nat) "mitigations_leave" []))
+         Skip)
+       (Return (Var 1))))).
+
+(* entry_leave_gs: 0 clears *)
+Definition entry_leave_gs_code : fundef := Fun 1 0
+  (Seq (Call None "machine_swap_gs" [])
+       (If (Cmp Ne (Var 0) (Const 0)) (Call None "machine_load_gs" [Const 0]) Skip)).
 
 (* entry_save: 0 t, 1 value *)
 Definition entry_save_code : fundef := Fun 1 1
@@ -475,8 +481,8 @@ Definition entry_save_code : fundef := Fun 1 1
   (Seq (Call (Some 1%nat) "machine_register" [Const 15 (* R15 *)])
        (Store "arch_threads" (Var 0) "word" (Const 14 (* UCTX_R15 *)) (Var 1))))))))))))))))))))))))))).
 
-(* arch_syscall_entry: 0 t, 1 rdi, 2 rsi, 3 rsp, 4 value *)
-Definition arch_syscall_entry_code : fundef := Fun 0 5
+(* arch_syscall_entry: 0 t, 1 rdi, 2 rsi, 3 rsp, 4 value, 5 clears *)
+Definition arch_syscall_entry_code : fundef := Fun 0 6
   (Seq (Call None "machine_swap_gs" [])
   (Seq (Call (Some 0%nat) "arch_current" [])
   (Seq (Call (Some 1%nat) "machine_register" [Const 7 (* RDI *)])
@@ -490,8 +496,8 @@ Definition arch_syscall_entry_code : fundef := Fun 0 5
   (Seq (Store "arch_threads" (Var 0) "word" (Const 19 (* UCTX_RFLAGS *)) (Var 4))
   (Seq (Call None "entry_save" [Var 0])
   (Seq (Call None "trap_syscall" [Var 1; Var 2])
-  (Seq (Call None "entry_leave" [Var 0])
-  (Seq (Call None "machine_swap_gs" [])
+  (Seq (Call (Some 5%nat) "entry_leave" [Var 0])
+  (Seq (Call None "entry_leave_gs" [Var 5])
        (Call None "machine_sysret"
          [Load "arch_threads" (Var 0) "word" (Const 0 (* UCTX_RAX *));
            Load "arch_threads" (Var 0) "word" (Const 1 (* UCTX_RBX *));
@@ -510,11 +516,11 @@ Definition arch_syscall_entry_code : fundef := Fun 0 5
            Load "arch_threads" (Var 0) "word" (Const 14 (* UCTX_R15 *));
            Load "arch_threads" (Var 0) "word" (Const 20 (* UCTX_RSP *))])))))))))))))))).
 
-(* arch_user_return: 0 t *)
-Definition arch_user_return_code : fundef := Fun 0 1
+(* arch_user_return: 0 t, 1 clears *)
+Definition arch_user_return_code : fundef := Fun 0 2
   (Seq (Call (Some 0%nat) "arch_current" [])
-  (Seq (Call None "entry_leave" [Var 0])
-  (Seq (Call None "machine_swap_gs" [])
+  (Seq (Call (Some 1%nat) "entry_leave" [Var 0])
+  (Seq (Call None "entry_leave_gs" [Var 1])
        (Call None "machine_iret"
          [Load "arch_threads" (Var 0) "word" (Const 0 (* UCTX_RAX *));
            Load "arch_threads" (Var 0) "word" (Const 1 (* UCTX_RBX *));
@@ -1537,12 +1543,13 @@ Definition mitigations_chosen_code : fundef := Fun 0 0
 Definition mitigations_before_guest_code : fundef := Fun 0 0
   (Return (Load "mitigations_verw" (Const 0) "" (Const 0))).
 
-(* mitigations_leave: 0 space, 1 cpu *)
-Definition mitigations_leave_code : fundef := Fun 0 2
-  (Seq (Call (Some 0%nat) "machine_read_cr3" [])
-  (Seq (Call (Some 1%nat) "arch_cpu" [])
-  (Seq (If (Cmp Ne (Load "last_space" (Var 1) "" (Const 0)) (Var 0))
-         (Seq (Store "last_space" (Var 1) "" (Const 0) (Var 0))
+(* mitigations_leave: 0 clears, 1 space, 2 last *)
+Definition mitigations_leave_code : fundef := Fun 0 3
+  (Seq (Assign 0 (Const 0))
+  (Seq (Call (Some 1%nat) "arch_loaded_root" [])
+  (Seq (Call (Some 2%nat) "cpu_space" [])
+  (Seq (If (Cmp Ne (Var 2) (Var 1))
+         (Seq (Call None "cpu_set_space" [Var 1])
          (Seq (If (Cmp Ne
                     (Bin W32 And (Load "mitigations_at_exit" (Const 0) "" (Const 0))
                       (Const 8 (* MITIGATION_SELECTORS *)))
@@ -1550,9 +1557,7 @@ Definition mitigations_leave_code : fundef := Fun 0 2
                 (Seq (Call None "machine_load_ds" [Const 0])
                 (Seq (Call None "machine_load_es" [Const 0])
                 (Seq (Call None "machine_load_fs" [Const 0])
-                (Seq (Call None "machine_swap_gs" [])
-                (Seq (Call None "machine_load_gs" [Const 0])
-                     (Call None "machine_swap_gs" []))))))
+                     (Assign 0 (Const 1)))))
                 Skip)
               (If (Cmp Ne
                     (Bin W32 And (Load "mitigations_at_exit" (Const 0) "" (Const 0))
@@ -1562,16 +1567,16 @@ Definition mitigations_leave_code : fundef := Fun 0 2
                   [Const 73 (* MSR_PREDICTION_COMMAND *); Const 1 (* PREDICTION_BARRIER *)])
                 Skip)))
          Skip)
-       (If (Cmp Ne
+  (Seq (If (Cmp Ne
              (Bin W32 And (Load "mitigations_at_exit" (Const 0) "" (Const 0))
                (Const 1 (* MITIGATION_BUFFERS *)))
              (Const 0))
-         (Call None "machine_clear_buffers" []) Skip)))).
+         (Call None "machine_clear_buffers" []) Skip)
+       (Return (Var 0))))))).
 
-(* mitigations_forget_space: 0 cpu *)
-Definition mitigations_forget_space_code : fundef := Fun 0 1
-  (Seq (Call (Some 0%nat) "arch_cpu" [])
-       (Store "last_space" (Var 0) "" (Const 0) (Const 0))).
+(* mitigations_forget_space: no locals *)
+Definition mitigations_forget_space_code : fundef := Fun 0 0
+  (Call None "cpu_set_space" [Const 4294967295 (* NONE *)]).
 
 (** * [platform.c] *)
 
@@ -1687,6 +1692,14 @@ Definition cpu_fpu_owner_code : fundef := Fun 0 0
 Definition cpu_set_fpu_owner_code : fundef := Fun 1 0
   (Store "percpu" (Const 0) "fpu_owner" (Const 0) (Var 0)).
 
+(* cpu_space: no locals *)
+Definition cpu_space_code : fundef := Fun 0 0
+  (Return (Load "percpu" (Const 0) "space" (Const 0))).
+
+(* cpu_set_space: 0 root *)
+Definition cpu_set_space_code : fundef := Fun 1 0
+  (Store "percpu" (Const 0) "space" (Const 0) (Var 0)).
+
 (* cpu_set_scratch: 0 value *)
 Definition cpu_set_scratch_code : fundef := Fun 1 0
   (Store "percpu" (Const 0) "scratch" (Const 0) (Var 0)).
@@ -1729,19 +1742,23 @@ Definition area_address_code : fundef := Fun 1 1
   (Seq (Call (Some 1%nat) "machine_areas" [])
        (Return (Bin W64 Add (Var 1) (Bin W64 Shl (Cast W64 (Var 0)) (Const 10))))).
 
-(* save_owner: 0 cpu, 1 owner, 2 area *)
-Definition save_owner_code : fundef := Fun 2 1
+(* save_area: 0 owner, 1 area *)
+Definition save_area_code : fundef := Fun 1 1
+  (Seq (Call (Some 1%nat) "area_address" [Var 0])
+       (If (Cmp Ne (Load "fpu_xsave" (Const 0) "" (Const 0)) (Const 0))
+         (Call None "machine_save_vector"
+           [Var 1; Cast W64 (Cast W32 (Load "fpu_components" (Const 0) "" (Const 0)))])
+         (Call None "machine_save_vector_old" [Var 1]))).
+
+(* save_owner: 0 cpu, 1 owner *)
+Definition save_owner_code : fundef := Fun 2 0
   (Seq (If (Cmp Eq (Var 1) (Const 4294967295 (* NONE *))) (Return (Const 0)) Skip)
   (Seq (If (Cmp Ge (Var 1) (Const 144 (* OWNER_GUEST *)))
          (If (Cmp Ne (Load "guest_cpu" (Bin W32 Sub (Var 1) (Const 144 (* OWNER_GUEST *))) "" (Const 0))
                (Var 0))
            (Return (Const 0)) Skip)
          Skip)
-  (Seq (Call (Some 2%nat) "area_address" [Var 1])
-       (If (Cmp Ne (Load "fpu_xsave" (Const 0) "" (Const 0)) (Const 0))
-         (Call None "machine_save_vector"
-           [Var 2; Cast W64 (Cast W32 (Load "fpu_components" (Const 0) "" (Const 0)))])
-         (Call None "machine_save_vector_old" [Var 2]))))).
+       (Call None "save_area" [Var 1]))).
 
 (* load_area: 0 owner, 1 area *)
 Definition load_area_code : fundef := Fun 1 1
@@ -1777,26 +1794,25 @@ Definition arch_fpu_use_code : fundef := Fun 0 4
   (Seq (Call None "load_area" [Var 0])
        (Call None "cpu_set_fpu_owner" [Var 0]))))))))))).
 
-(* arch_fpu_leave: 0 left, 1 owner, 2 cpu, 3 cr0 *)
-Definition arch_fpu_leave_code : fundef := Fun 0 4
+(* arch_fpu_leave: 0 left, 1 owner, 2 cr0 *)
+Definition arch_fpu_leave_code : fundef := Fun 0 3
   (Seq (Call (Some 0%nat) "arch_fpu_left" [])
   (Seq (If (Cmp Eq (Var 0) (Const 1)) (Return (Const 0)) Skip)
   (Seq (If (Cmp Ne (Load "mitigations_vector_state" (Const 0) "" (Const 0)) (Const 0))
-         (Seq (Call (Some 1%nat) "cpu_fpu_owner" [])
-         (Seq (Call (Some 2%nat) "arch_cpu" [])
+         (Seq (Call (Some 1%nat) "arch_current" [])
          (Seq (Call None "cpu_set_fpu_owner" [Const 4294967295 (* NONE *)])
-         (Seq (Call None "save_owner" [Var 2; Var 1])
+         (Seq (Call None "save_area" [Var 1])
          (Seq (Call None "machine_clear_x87" [])
          (Seq (If (Cmp Ne
                     (Bin W64 And (Load "fpu_components" (Const 0) "" (Const 0)) (Const 4 (* COMPONENT_AVX *)))
                     (Const 0))
                 (Call None "machine_clear_upper" []) Skip)
          (Seq (Call None "machine_clear_xmm" [])
-              (Call None "machine_load_mxcsr" [Const 8064 (* MXCSR_INITIAL *)]))))))))
+              (Call None "machine_load_mxcsr" [Const 8064 (* MXCSR_INITIAL *)])))))))
          Skip)
   (Seq (Call None "cpu_set_fpu_left" [Const 1])
-  (Seq (Call (Some 3%nat) "machine_read_cr0" [])
-       (Call None "machine_write_cr0" [Bin W64 Or (Var 3) (Const 8 (* CR0_LOCKED *))])))))).
+  (Seq (Call (Some 2%nat) "machine_read_cr0" [])
+       (Call None "machine_write_cr0" [Bin W64 Or (Var 2) (Const 8 (* CR0_LOCKED *))])))))).
 
 Definition arch_module_list : list (string * fundef) :=
   [("tsc_at", tsc_at_code);
@@ -1819,6 +1835,7 @@ Definition arch_module_list : list (string * fundef) :=
    ("thread_set_fpu_fresh", thread_set_fpu_fresh_code);
    ("arch_fpu_reset", arch_fpu_reset_code);
    ("entry_leave", entry_leave_code);
+   ("entry_leave_gs", entry_leave_gs_code);
    ("entry_save", entry_save_code);
    ("arch_syscall_entry", arch_syscall_entry_code);
    ("arch_user_return", arch_user_return_code);
@@ -1926,6 +1943,8 @@ Definition arch_module_list : list (string * fundef) :=
    ("cpu_set_fpu_left", cpu_set_fpu_left_code);
    ("cpu_fpu_owner", cpu_fpu_owner_code);
    ("cpu_set_fpu_owner", cpu_set_fpu_owner_code);
+   ("cpu_space", cpu_space_code);
+   ("cpu_set_space", cpu_set_space_code);
    ("cpu_set_scratch", cpu_set_scratch_code);
    ("cpu_set_vector", cpu_set_vector_code);
    ("arch_page_map_load_kernel", arch_page_map_load_kernel_code);
@@ -1933,6 +1952,7 @@ Definition arch_module_list : list (string * fundef) :=
    ("arch_interrupt_poll", arch_interrupt_poll_code);
    ("arch_idle", arch_idle_code);
    ("area_address", area_address_code);
+   ("save_area", save_area_code);
    ("save_owner", save_owner_code);
    ("load_area", load_area_code);
    ("reset_area", reset_area_code);

@@ -76,16 +76,27 @@ void arch_fpu_reset(uint32_t thread)
     arch_threads[thread].fpu_fresh = 1u;
 }
 
-/* What is to be done before a thread goes on in user mode; it may end instead. */
-static void entry_leave(uint32_t t)
+/* What is to be done before a thread goes on in user mode; it may end instead. 1: GS is to be cleared, with the user's base. */
+static uint32_t entry_leave(uint32_t t)
 {
+    uint32_t clears = 0u;
     uint32_t at_exit = arch_threads[t].at_exit;
     if (at_exit != 0u) {
         if ((at_exit & EXIT_ENDS) != 0u) {
             trap_end();
             machine_undefined();
         }
-        mitigations_leave();
+        clears = mitigations_leave();
+    }
+    return clears;
+}
+
+/* GS has the user's base from here on. */
+static void entry_leave_gs(uint32_t clears)
+{
+    machine_swap_gs();
+    if (clears != 0u) {
+        machine_load_gs(0u);
     }
 }
 
@@ -136,8 +147,8 @@ void arch_syscall_entry(void)
     arch_threads[t].word[UCTX_RFLAGS] = value;
     entry_save(t);
     trap_syscall(rdi, rsi);
-    entry_leave(t);
-    machine_swap_gs();
+    uint32_t clears = entry_leave(t);
+    entry_leave_gs(clears);
     machine_sysret(arch_threads[t].word[UCTX_RAX], arch_threads[t].word[UCTX_RBX], arch_threads[t].word[UCTX_RIP],
                    arch_threads[t].word[UCTX_RDX], arch_threads[t].word[UCTX_RSI], arch_threads[t].word[UCTX_RDI],
                    arch_threads[t].word[UCTX_RBP], arch_threads[t].word[UCTX_R8], arch_threads[t].word[UCTX_R9],
@@ -149,8 +160,8 @@ void arch_syscall_entry(void)
 void arch_user_return(void)
 {
     uint32_t t = arch_current();
-    entry_leave(t);
-    machine_swap_gs();
+    uint32_t clears = entry_leave(t);
+    entry_leave_gs(clears);
     machine_iret(arch_threads[t].word[UCTX_RAX], arch_threads[t].word[UCTX_RBX], arch_threads[t].word[UCTX_RCX],
                  arch_threads[t].word[UCTX_RDX], arch_threads[t].word[UCTX_RSI], arch_threads[t].word[UCTX_RDI],
                  arch_threads[t].word[UCTX_RBP], arch_threads[t].word[UCTX_R8], arch_threads[t].word[UCTX_R9],

@@ -10,7 +10,6 @@
 #define MSR_PREDICTION_COMMAND 0x49u
 #define PREDICTION_BARRIER 1ul
 
-static uint64_t last_space[NUM_CPU]; /* the address space in which a CPU has last cleared what a thread could find */
 static uint32_t mitigations_at_exit; /* MITIGATION_* */
 static uint32_t mitigations_verw;    /* 1: buffers are cleared before each entry into a guest */
 
@@ -24,20 +23,19 @@ uint32_t mitigations_before_guest(void)
     return mitigations_verw;
 }
 
-/* Where the loaded page map is another one than at the last return to user mode. */
-void mitigations_leave(void)
+/* Where the loaded page map is another one than at the last return to user mode. 1: GS is to be cleared, with the user's base. */
+uint32_t mitigations_leave(void)
 {
-    uint64_t space = machine_read_cr3();
-    uint32_t cpu = arch_cpu();
-    if (last_space[cpu] != space) {
-        last_space[cpu] = space;
+    uint32_t clears = 0u;
+    uint32_t space = arch_loaded_root();
+    uint32_t last = cpu_space();
+    if (last != space) {
+        cpu_set_space(space);
         if ((mitigations_at_exit & MITIGATION_SELECTORS) != 0u) {
             machine_load_ds(0u);
             machine_load_es(0u);
             machine_load_fs(0u);
-            machine_swap_gs();
-            machine_load_gs(0u);
-            machine_swap_gs();
+            clears = 1u;
         }
         if ((mitigations_at_exit & MITIGATION_PREDICTIONS) != 0u) {
             machine_write_msr(MSR_PREDICTION_COMMAND, PREDICTION_BARRIER);
@@ -46,10 +44,10 @@ void mitigations_leave(void)
     if ((mitigations_at_exit & MITIGATION_BUFFERS) != 0u) {
         machine_clear_buffers();
     }
+    return clears;
 }
 
 void mitigations_forget_space(void)
 {
-    uint32_t cpu = arch_cpu();
-    last_space[cpu] = 0ul;
+    cpu_set_space(NONE);
 }

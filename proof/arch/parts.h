@@ -16,7 +16,7 @@ void vtd_write64(uint64_t base, uint32_t reg, uint64_t value);
 uint64_t amdvi_read(uint64_t base, uint32_t reg);
 void amdvi_write(uint64_t base, uint32_t reg, uint64_t value);
 void mitigations_forget_space(void);
-void mitigations_leave(void);
+uint32_t mitigations_leave(void);
 uint32_t mitigations_chosen(void);
 uint32_t mitigations_before_guest(void);
 uint32_t guest_on_vmx(void);
@@ -40,6 +40,8 @@ void cpu_set_current(uint32_t thread);
 void cpu_set_fpu_left(uint32_t left);
 uint32_t cpu_fpu_owner(void);
 void cpu_set_fpu_owner(uint32_t owner);
+uint32_t cpu_space(void);
+void cpu_set_space(uint32_t root);
 void cpu_set_scratch(uint64_t value);
 void cpu_set_vector(uint32_t vector);
 

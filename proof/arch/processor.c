@@ -16,7 +16,8 @@ struct percpu {
     uint32_t need_resched;
     uint32_t root;
     uint32_t floor;
-    uint32_t spare[2];
+    uint32_t space;
+    uint32_t spare;
     uint32_t tss_reserved;
     uint64_t tss_stack; /* where the processor saves the frame of an interrupt from user mode */
 };
@@ -103,6 +104,16 @@ uint32_t cpu_fpu_owner(void)
 void cpu_set_fpu_owner(uint32_t owner)
 {
     percpu[0].fpu_owner = owner;
+}
+
+uint32_t cpu_space(void)
+{
+    return percpu[0].space;
+}
+
+void cpu_set_space(uint32_t root)
+{
+    percpu[0].space = root;
 }
 
 void cpu_set_scratch(uint64_t value)

@@ -27,6 +27,16 @@ static uint64_t area_address(uint32_t owner)
     return start + ((uint64_t)owner << 10);
 }
 
+static void save_area(uint32_t owner)
+{
+    uint64_t area = area_address(owner);
+    if (fpu_xsave != 0u) {
+        machine_save_vector(area, (uint64_t)(uint32_t)fpu_components);
+    } else {
+        machine_save_vector_old(area);
+    }
+}
+
 /* A guest that has run on another CPU since, or was reset, has no state here. */
 static void save_owner(uint32_t cpu, uint32_t owner)
 {
@@ -38,12 +48,7 @@ static void save_owner(uint32_t cpu, uint32_t owner)
             return;
         }
     }
-    uint64_t area = area_address(owner);
-    if (fpu_xsave != 0u) {
-        machine_save_vector(area, (uint64_t)(uint32_t)fpu_components);
-    } else {
-        machine_save_vector_old(area);
-    }
+    save_area(owner);
 }
 
 static void load_area(uint32_t owner)
@@ -93,10 +98,9 @@ void arch_fpu_leave(void)
         return;
     }
     if (mitigations_vector_state != 0u) {
-        uint32_t owner = cpu_fpu_owner();
-        uint32_t cpu = arch_cpu();
+        uint32_t owner = arch_current(); /* CR0.TS is clear */
         cpu_set_fpu_owner(NONE);
-        save_owner(cpu, owner);
+        save_area(owner);
         machine_clear_x87();
         if ((fpu_components & COMPONENT_AVX) != 0ul) {
             machine_clear_upper();

@@ -55,10 +55,12 @@
 #define PERCPU_SCRATCH 16
 #define PERCPU_VECTOR 24       /* vector taken in an interrupt window */
 #define PERCPU_FPU_LEFT 28     /* 0: CR0.TS is clear, the vector unit holds the current thread's state; else 1 */
+#define PERCPU_FPU_OWNER 32    /* thread or guest whose state the vector unit holds, or NONE */
 #define PERCPU_CURRENT 36      /* number of the current thread */
 #define PERCPU_NEED_RESCHED 40 /* 1: a reschedule is pending */
 #define PERCPU_ROOT 44         /* root of the loaded page map */
 #define PERCPU_FLOOR 48        /* see arch_floor */
+#define PERCPU_SPACE 52        /* root of the page map at the last return to user mode, or NONE */
 #define PERCPU_TSS 60
 #define PERCPU_TSS_RSP0 64
 

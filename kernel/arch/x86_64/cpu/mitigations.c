@@ -16,7 +16,6 @@ uint32_t mitigations_verw;
 MACHINE_CONSTANT uint32_t mitigations_vector_state;
 uint32_t mitigations_at_exit; /* BOOT_MITIGATION_*, of those that are done on the way to user mode */
 static uint32_t chosen_all;
-static uint64_t last_space[NUM_CPU]; /* CR3 at the last return to user mode, or 0; each CPU its own */
 /* VERW overwrites the processor's buffers where its operand, in memory, is a selector of a writable segment. */
 const uint16_t mitigations_selector = SELECTOR_KERNEL_DATA;
 
@@ -68,23 +67,26 @@ void mitigations_init_cpu(void)
     }
 }
 
-/* The base of GS is the kernel's; the user's, which loading a selector may clear, is always 0. */
+/* GS is cleared later: loading a selector may clear the base, which still is the kernel's; the user's is always 0. */
 static void clear_selectors(void)
 {
-    __asm__ volatile("mov %0, %%ds\n\tmov %0, %%es\n\tmov %0, %%fs\n\t"
-                     "swapgs\n\tmov %0, %%gs\n\tswapgs"
-                     :
-                     : "r"(0));
+    __asm__ volatile("mov %0, %%ds\n\tmov %0, %%es\n\tmov %0, %%fs" : : "r"(0));
 }
 
-void mitigations_leave(void)
+static void set_space(uint32_t space)
 {
-    uint64_t space = read_cr3();
-    uint32_t cpu = arch_cpu();
-    if (last_space[cpu] != space) {
-        last_space[cpu] = space;
+    *(uint32_t __seg_gs *)PERCPU_SPACE = space;
+}
+
+uint32_t mitigations_leave(void)
+{
+    uint32_t clears = 0;
+    uint32_t space = arch_loaded_root();
+    if (*(const uint32_t __seg_gs *)PERCPU_SPACE != space) {
+        set_space(space);
         if ((mitigations_at_exit & BOOT_MITIGATION_SELECTORS) != 0) {
             clear_selectors();
+            clears = 1;
         }
         if ((mitigations_at_exit & BOOT_MITIGATION_IBPB) != 0) {
             write_msr(MSR_PREDICTION_COMMAND, COMMAND_IBPB);
@@ -93,11 +95,12 @@ void mitigations_leave(void)
     if ((mitigations_at_exit & BOOT_MITIGATION_VERW) != 0) {
         __asm__ volatile("verw %0" : : "m"(mitigations_selector) : "cc");
     }
+    return clears;
 }
 
 void mitigations_forget_space(void)
 {
-    last_space[arch_cpu()] = 0;
+    set_space(NONE);
 }
 
 void mitigations_around_guest(void)

@@ -16,8 +16,8 @@ const char *mitigations_choose(uint32_t chosen);
 void mitigations_init_cpu(void);
 
 /* The kernel is about to return to user mode: what the choice does there, and what it does if another address space than at
- * the last return of this CPU is loaded. */
-void mitigations_leave(void);
+ * the last return of this CPU is loaded. Returns 1 if GS must be cleared as well, once it has the user's base. */
+uint32_t mitigations_leave(void);
 
 /* No address space of a process is loaded: the next one counts as another, also if it has the same root. */
 void mitigations_forget_space(void);

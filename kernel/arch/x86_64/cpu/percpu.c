@@ -65,6 +65,7 @@ void percpu_init(uint32_t cpu, uint32_t apic_id)
     p->vector = NONE;
     p->root = NONE;
     p->floor = ARCH_FLOOR_NONE;
+    p->space = NONE;
     p->fpu_left = 1;
     p->fpu_owner = NONE;
     p->tss.rsp[0] = (uint64_t)p->thread + THREAD_FRAME_END;

@@ -41,7 +41,8 @@ struct percpu {
     uint32_t need_resched; /* 1: a reschedule is pending */
     uint32_t root;         /* of the loaded page map, or NONE: the kernel's own */
     uint32_t floor;        /* see arch_floor */
-    uint32_t spare[2];
+    uint32_t space;        /* root of the page map at the last return to user mode, or NONE */
+    uint32_t spare;
     struct tss tss;
     uint32_t pad;
     uint64_t gdt[8];
@@ -58,10 +59,12 @@ _Static_assert(offsetof(struct percpu, thread) == PERCPU_THREAD, "percpu.thread"
 _Static_assert(offsetof(struct percpu, scratch) == PERCPU_SCRATCH, "percpu.scratch");
 _Static_assert(offsetof(struct percpu, vector) == PERCPU_VECTOR, "percpu.vector");
 _Static_assert(offsetof(struct percpu, fpu_left) == PERCPU_FPU_LEFT, "percpu.fpu_left");
+_Static_assert(offsetof(struct percpu, fpu_owner) == PERCPU_FPU_OWNER, "percpu.fpu_owner");
 _Static_assert(offsetof(struct percpu, current) == PERCPU_CURRENT, "percpu.current");
 _Static_assert(offsetof(struct percpu, need_resched) == PERCPU_NEED_RESCHED, "percpu.need_resched");
 _Static_assert(offsetof(struct percpu, root) == PERCPU_ROOT, "percpu.root");
 _Static_assert(offsetof(struct percpu, floor) == PERCPU_FLOOR, "percpu.floor");
+_Static_assert(offsetof(struct percpu, space) == PERCPU_SPACE, "percpu.space");
 _Static_assert(offsetof(struct percpu, tss) == PERCPU_TSS, "percpu.tss");
 _Static_assert(PERCPU_TSS + offsetof(struct tss, rsp) == PERCPU_TSS_RSP0, "tss.rsp0");
 

@@ -6,6 +6,25 @@
  * arch_uctx_set truncates it, so sysret cannot fault. */
 #include "layout.h"
 
+    .macro restore
+    mov U_RAX(%rsp), %rax
+    mov U_RBX(%rsp), %rbx
+    mov U_RDX(%rsp), %rdx
+    mov U_RSI(%rsp), %rsi
+    mov U_RDI(%rsp), %rdi
+    mov U_RBP(%rsp), %rbp
+    mov U_R8(%rsp), %r8
+    mov U_R9(%rsp), %r9
+    mov U_R10(%rsp), %r10
+    mov U_R12(%rsp), %r12
+    mov U_R13(%rsp), %r13
+    mov U_R14(%rsp), %r14
+    mov U_R15(%rsp), %r15
+    mov U_RIP(%rsp), %rcx
+    mov U_RFLAGS(%rsp), %r11
+    mov U_RSP(%rsp), %rsp
+    .endm
+
     .text
     .globl arch_syscall_entry
     .balign 64
@@ -35,28 +54,19 @@ arch_syscall_entry:
     mov %gs:PERCPU_THREAD, %rsp
     cmpl $0, THREAD_AT_EXIT(%rsp)       # below 0: EXIT_ENDS
     jne 2f
-1:  mov U_RAX(%rsp), %rax
-    mov U_RBX(%rsp), %rbx
-    mov U_RDX(%rsp), %rdx
-    mov U_RSI(%rsp), %rsi
-    mov U_RDI(%rsp), %rdi
-    mov U_RBP(%rsp), %rbp
-    mov U_R8(%rsp), %r8
-    mov U_R9(%rsp), %r9
-    mov U_R10(%rsp), %r10
-    mov U_R12(%rsp), %r12
-    mov U_R13(%rsp), %r13
-    mov U_R14(%rsp), %r14
-    mov U_R15(%rsp), %r15
-    mov U_RIP(%rsp), %rcx
-    mov U_RFLAGS(%rsp), %r11
-    mov U_RSP(%rsp), %rsp
+1:  restore
     swapgs
     sysretq
 2:  mov THREAD_STACK_TOP(%rsp), %rsp
     js 3f
     call mitigations_leave
     mov %gs:PERCPU_THREAD, %rsp
-    jmp 1b
+    test %eax, %eax
+    jz 1b
+    swapgs
+    xor %eax, %eax
+    mov %eax, %gs                       # may clear the base: the user's, which is 0
+    restore
+    sysretq
 3:  call trap_end                       # does not return
     ud2

@@ -4,14 +4,8 @@
  * UCTX_RIP is below 2^47 (arch_uctx_set), selectors and flags are valid, so iretq cannot fault. */
 #include "layout.h"
 
-    .text
-    .globl arch_user_return
-    .balign 64
-arch_user_return:
-    mov %gs:PERCPU_THREAD, %rsp
-    cmpl $0, THREAD_AT_EXIT(%rsp)       # below 0: EXIT_ENDS
-    jne 2f
-1:  pop %rax                            # the order of the record
+    .macro restore
+    pop %rax                            # the order of the record
     pop %rbx
     pop %rcx
     pop %rdx
@@ -27,12 +21,28 @@ arch_user_return:
     pop %r14
     pop %r15
     add $16, %rsp                       # vector and error code; then the frame as iretq reads it
+    .endm
+
+    .text
+    .globl arch_user_return
+    .balign 64
+arch_user_return:
+    mov %gs:PERCPU_THREAD, %rsp
+    cmpl $0, THREAD_AT_EXIT(%rsp)       # below 0: EXIT_ENDS
+    jne 2f
+1:  restore
     swapgs
     iretq
 2:  mov THREAD_STACK_TOP(%rsp), %rsp
     js 3f
     call mitigations_leave
     mov %gs:PERCPU_THREAD, %rsp
-    jmp 1b
+    test %eax, %eax
+    jz 1b
+    swapgs
+    xor %eax, %eax
+    mov %eax, %gs                       # may clear the base: the user's, which is 0
+    restore
+    iretq
 3:  call trap_end                       # does not return
     ud2

@@ -98,6 +98,11 @@ static void unlock_unit(void)
     __asm__ volatile("clts" : : : "memory");
 }
 
+static void set_owner(uint32_t owner)
+{
+    *(uint32_t __seg_gs *)PERCPU_FPU_OWNER = owner;
+}
+
 /* Requires: CR0.TS is clear. */
 static void save_owner(const struct percpu *cpu, uint32_t owner)
 {
@@ -155,16 +160,12 @@ static void clear_registers(void)
  * CR0.TS, which some processors of Intel ignore when they speculate. */
 void arch_fpu_leave(void)
 {
-    struct percpu *cpu = this_cpu();
-
     if (arch_fpu_left() == 1) {
         return;
     }
     if (mitigations_vector_state != 0) {
-        uint32_t owner = cpu->fpu_owner;
-
-        cpu->fpu_owner = NONE;
-        save_owner(cpu, owner);
+        set_owner(NONE); /* it was the current thread */
+        fpu_save(&areas[arch_current()]);
         clear_registers();
     }
     set_left(1);
