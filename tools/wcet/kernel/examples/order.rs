@@ -93,8 +93,11 @@ fn weights(found: &Whole) -> Vec<(usize, u64, &Code)> {
     all.map(|(number, (weight, code))| (number, weight, code)).collect()
 }
 
-/// The script before the order, the order as names with the gaps before them, and what is behind.
-fn split(text: &str) -> Result<(String, Vec<(String, u64)>, String), String> {
+/// Functions by name, with the gaps before them.
+type Order = Vec<(String, u64)>;
+
+/// The script before the order, the order, and what is behind.
+fn split(text: &str) -> Result<(String, Order, String), String> {
     let begin = text.find(BEGIN).ok_or("the script has no order")? + BEGIN.len();
     let end = text.find(END).filter(|end| *end >= begin).ok_or("the script's order has no end")?;
     let (mut order, mut gap) = (Vec::new(), 0);
@@ -320,7 +323,7 @@ impl Layout {
                 if left <= 0.0 {
                     break;
                 }
-                heat = 4.0 * left * left + 0.02;
+                heat = 2.0 * left * left + 0.02;
             }
             let (order, gap) = (self.order.clone(), self.change(&mut random));
             let next = self.cost();

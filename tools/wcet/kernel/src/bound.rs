@@ -16,6 +16,7 @@ use crate::critical_sections::{holding, taken_without};
 use crate::description::Whom;
 use crate::entry::{if_woken, known, values, Entry};
 use crate::error::Error;
+use crate::just_before::{before_handler, before_region, Step};
 use crate::kernel::Kernel;
 use crate::line_names::Named;
 use crate::loops::{loops, reached, Known, LoopFound};
@@ -30,6 +31,8 @@ use crate::variants::{serving, told, unserved};
 pub(crate) struct Rest {
     pub chain: Chain,
     pub entry: Entry,
+    /// What was executed just before.
+    pub before: Vec<Step>,
 }
 
 /// Bounds a region.
@@ -52,13 +55,14 @@ pub(crate) fn begin(
     let first = region.expand(&kernel.graph, &kernel.points, &region.chain, &stops)?;
     // That it interrupts a program is what the region is: what interrupts the kernel is another one.
     let entry = Entry { below: region.below, frame: kernel.interrupted(region), ..Entry::default() };
-    let values = part(kernel, region, &first, &entry, machine, &stops, &mut analysed);
+    let before = before_region(kernel, region);
+    let values = part(kernel, region, &first, (&entry, &before), machine, &stops, &mut analysed);
     let handled = first.exits.iter().filter(|node| stops.contains(&first.block(**node).start()));
     let mut rests = Vec::new();
     for &node in handled.filter(|node| values.reached(**node)) {
         let registers = known(kernel, &values, node);
         let entry = Entry { registers, below: Some(HANDLER), numbers: region.numbers, ..Entry::default() };
-        rests.push(Rest { chain: chain(&first, node), entry });
+        rests.push(Rest { chain: chain(&first, node), entry, before: before_handler(&first, node) });
     }
     Ok((analysed, rests))
 }
@@ -72,7 +76,7 @@ pub(crate) fn handler(
 ) -> Result<Analysed, Vec<Error>> {
     let mut analysed = Analysed::default();
     let expanded = region.expand(&kernel.graph, &kernel.points, &rest.chain, &BTreeSet::new())?;
-    part(kernel, region, &expanded, &rest.entry, machine, &BTreeSet::new(), &mut analysed);
+    part(kernel, region, &expanded, (&rest.entry, &rest.before), machine, &BTreeSet::new(), &mut analysed);
     Ok(analysed)
 }
 
@@ -100,7 +104,7 @@ fn part(
     kernel: &Kernel<'_>,
     region: &Region,
     expanded: &Expanded<'_>,
-    entry: &Entry,
+    (entry, before): (&Entry, &[Step]),
     machine: &Machine,
     goes_on: &BTreeSet<u64>,
     analysed: &mut Analysed,
@@ -136,7 +140,7 @@ fn part(
     };
     let constraints =
         Constraints { dead: dead.clone(), totals: found.iter().filter_map(total).collect(), ..Constraints::default() };
-    let targets = Named::new(kernel, expanded, &values, machine);
+    let targets = Named::new(kernel, expanded, &values, machine, before);
     let mut path = Vec::new();
     let began = Instant::now();
     match Prepared::new(program, expanded, machine, &bounds, &targets, &dead) {

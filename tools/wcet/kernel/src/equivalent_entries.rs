@@ -58,8 +58,11 @@ impl Alike {
         if rest.entry.numbers.is_none() {
             let shape = Shape::of(kernel, region, &rest)?;
             if let Some(known) = self.shapes.get(&shape) {
-                let all = &mut self.parts[*known].1.entry;
-                all.registers = either(&all.registers, &rest.entry.registers);
+                let all = &mut self.parts[*known].1;
+                all.entry.registers = either(&all.entry.registers, &rest.entry.registers);
+                if all.before != rest.before {
+                    all.before.clear();
+                }
                 return Ok(*known);
             }
             self.shapes.insert(shape, self.parts.len());

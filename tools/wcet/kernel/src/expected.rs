@@ -57,7 +57,7 @@ pub fn expected(
 }
 
 pub(crate) fn of(kernel: &Kernel<'_>, expanded: &Expanded<'_>, values: &Values, machine: &Machine) -> Expected {
-    let named = Named::new(kernel, expanded, values, machine);
+    let named = Named::new(kernel, expanded, values, machine, &[]);
     let in_node = |node: NodeId| -> Vec<Place> {
         let instructions = expanded.block(node).instructions.iter().enumerate();
         let all = instructions.flat_map(|(number, one)| (0..one.accesses.len()).map(move |access| (number, access)));

@@ -8,9 +8,9 @@
 //! A *region* is a stretch without an open interrupt window: it begins at an entry of the interrupt table or of system calls,
 //! or behind a preemption point, a window, a wait, a guest, or a switch ([`Points`]), in each chain of calls that leads there
 //! ([`chains`]), and ends at the next such place. Callers of what never comes back in the region are left out
-//! ([`Returning`]). Entries go to an empty stack before they call their handler: they are bounded in two parts, the second
-//! with unknown caches. Entries that differ in their vector alone share that part, with any of their vectors. System calls
-//! are told apart by the number that their handler reads: all cases together are all executions, whatever it reads.
+//! ([`Returning`]). Entries go to an empty stack before they call their handler: they are bounded in two parts. Entries
+//! that differ in their vector alone share the second part, with any of their vectors. System calls are told apart by the
+//! number that their handler reads: all cases together are all executions, whatever it reads.
 //!
 //! Loops are bounded in their region, or in their function alone in any state ([`alone`]), by inference or by the model
 //! checker. The work is spread over processors (`parallel.rs`).
@@ -22,7 +22,8 @@
 //! (`service.rs`), and only the threads that wait for it (`by_vector.rs`).
 //!
 //! # Why it is sound
-//! Each region is an expanded graph of its own with nothing known of caches, memory and most registers at its beginning, so
+//! Each region is an expanded graph of its own with nothing known of memory and most registers at its beginning, and of caches
+//! only what the instructions have accessed that are executed just before it, wherever it comes from (`just_before.rs`), so
 //! that its bound holds whatever was before; the crates for values, loops and costs say why theirs are. A loop without a
 //! bound makes its region one without, and then there is no response. A stated loop is named by its number among all of its
 //! function: a binary with another number of loops is refused.
@@ -58,6 +59,7 @@ mod equivalent_entries;
 mod error;
 mod expected;
 mod held_locks;
+mod just_before;
 mod kernel;
 mod line_names;
 mod lock_paths;

@@ -8,20 +8,26 @@
 //!   name: accesses to them by other addresses are to any line.
 //! * *Devices.* Only functions that the description names reach them; all other accesses that are not known go to memory. Of some
 //!   it says that they access nothing else by addresses that are not known.
+//! * *Before the entry.* Where it is known what was executed last (`just_before.rs`), the line that this accessed of the processor's
+//!   record, through GS, is the one that the graph accesses so, and the stack is the same.
 //! * *The rest* is any memory. Where the values name its address ([`wcet_values::Name`]), its line has that name, or the
 //!   name of the line of the sum if it is known how that stands in a line. What has no name may still go to the line of an
 //!   access shortly before it (`same_line.rs`).
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
+use wcet_binary::lift::il::{Access, AddressForm};
+use wcet_binary::lift::Instruction;
 use wcet_flow::context::{Expanded, LoopId, NodeId};
-use wcet_hardware::cache::{Sets, Target};
+use wcet_hardware::cache::{self, Kind, Sets, Target};
 use wcet_hardware::machine::Machine;
 use wcet_paths::ipet::Targets;
 use wcet_values::Values;
 
 use crate::description::Memory;
+use crate::just_before::Step;
 use crate::kernel::Kernel;
 use crate::same_line::Again;
 
@@ -61,6 +67,10 @@ pub struct Named<'e, 'g, 'p> {
     looping: Vec<bool>,
     /// Names of lines, with the number of the newest symbol that each is made of.
     lines: RefCell<BTreeMap<Line, (u64, u64)>>,
+    /// What was executed just before the entry.
+    before: &'e [Step],
+    /// By the number of a line in the processor's record, its name, if it is accessed by one through GS alone.
+    of_processor: RefCell<BTreeMap<u64, Option<u64>>>,
 }
 
 /// A line that has no number: [`wcet_values::Name::part`].
@@ -72,6 +82,7 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
         expanded: &'e Expanded<'g>,
         values: &'e Values,
         machine: &Machine,
+        before: &'e [Step],
     ) -> Named<'e, 'g, 'p> {
         let program = kernel.lifter.program();
         let mut devices = BTreeMap::new();
@@ -105,6 +116,8 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
             headers: expanded.loops.iter().enumerate().map(|(number, one)| (one.header, number)).collect(),
             looping,
             lines: RefCell::default(),
+            before,
+            of_processor: RefCell::default(),
         }
     }
 
@@ -160,6 +173,27 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
         }
     }
 
+    /// The number of a line in the processor's record, if that is where an access goes.
+    fn line_of_processor(&self, access: &Access) -> Option<u64> {
+        let AddressForm::Known { base: None, index: None, displacement, segment: Some(segment) } = access.address
+        else {
+            return None;
+        };
+        let own = self.kernel.description.own.as_ref().filter(|own| own.processor.bytes % self.line == 0)?;
+        let at = u64::try_from(displacement).ok()?;
+        let inside = at.saturating_add(u64::from(access.size.max(1))) <= own.processor.bytes;
+        let gs = self.kernel.lifter.registers().named("GS_OFFSET") == Some(segment);
+        (gs && inside).then_some(at / self.line)
+    }
+
+    fn keep_of_processor(&self, node: NodeId, instruction: usize, access: usize, line: Target) {
+        let accesses = &self.expanded.block(node).instructions[instruction].accesses;
+        let (Some(number), Target::Line(name, _)) = (self.line_of_processor(&accesses[access]), line) else { return };
+        let mut all = self.of_processor.borrow_mut();
+        let known = all.entry(number).or_insert(Some(name));
+        *known = known.filter(|known| *known == name);
+    }
+
     /// Whether it is so much memory that caches know no more than that it is memory; or that it is one of several lines, where
     /// no loop makes use of that.
     fn is_vague(&self, node: NodeId, target: Target) -> bool {
@@ -210,6 +244,7 @@ impl Targets for Named<'_, '_, '_> {
             return target;
         }
         if let Some(line) = self.line(node, instruction, access) {
+            self.keep_of_processor(node, instruction, access, line);
             return line;
         }
         let instructions = &self.expanded.block(node).instructions[..=instruction];
@@ -230,6 +265,33 @@ impl Targets for Named<'_, '_, '_> {
         let Some(born) = loops.map(|one| self.values.born(*one)).min() else { return Vec::new() };
         let lines = self.lines.borrow();
         lines.values().filter(|(_, newest)| *newest >= born).map(|(name, _)| *name).collect()
+    }
+
+    fn before(&self) -> Vec<(Rc<Instruction>, Vec<cache::Access>)> {
+        let names = self.of_processor.borrow();
+        let data = |Step { address, stack }: &Step| {
+            let instruction = self.kernel.lifter.lift(*address).ok()?;
+            let mut all = Vec::new();
+            for access in &instruction.accesses {
+                let own = self.line_of_processor(access).and_then(|number| names.get(&number).copied().flatten());
+                let page = self.kernel.description.stacks.bytes;
+                let target = match (own, stack.filter(|_| instruction.accesses.len() == 1)) {
+                    (Some(name), _) => Target::Line(name, Sets::ANY),
+                    (None, Some(at)) => Target::OnPage { address: STACK_END - at, page },
+                    (None, None) => Target::Memory,
+                };
+                // One that may cross the end of a line is of two.
+                let most = if u64::from(access.size) > 8 { u64::from(access.size).div_ceil(self.line) + 1 } else { 1 };
+                let certain = !access.conditional && most == 1;
+                let kinds = [(access.read, Kind::Read), (access.write, Kind::Write)];
+                for (_, kind) in kinds.into_iter().filter(|(happens, _)| *happens) {
+                    let target = if most == 1 { target } else { Target::Memory };
+                    all.extend((0..most).map(|_| cache::Access { kind, target, certain }));
+                }
+            }
+            Some((Rc::new(instruction), all))
+        };
+        self.before.iter().map(data).collect::<Option<_>>().unwrap_or_default()
     }
 
     /// That no access of the kernel crosses a line is stated, not shown ([`crate::statements`]).

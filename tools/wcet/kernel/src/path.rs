@@ -1,8 +1,9 @@
 //! The bound of a path that was taken: a region's graph with the edges of that path alone.
 //!
 //! It holds for every passage that takes no other edges and repeats no loop more often, whatever memory, registers and
-//! caches held before. Beside an observation of the path it says how much the model of the machine and what is known of
-//! addresses cost; the bound of the whole region says besides how much longer the worst path is.
+//! caches held before, but for what was executed just before (`just_before.rs`). Beside an observation of the path it says how much
+//! the model of the machine and what is known of addresses cost; the bound of the whole region says besides how much longer
+//! the worst path is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,6 +15,7 @@ use wcet_values::Values;
 use crate::entry::{known, values, Entry};
 use crate::error::Error;
 use crate::expected::{self, Expected};
+use crate::just_before::{before_handler, before_region};
 use crate::kernel::Kernel;
 use crate::line_names::Named;
 use crate::regions::{Kind, Region};
@@ -43,10 +45,11 @@ pub fn along(kernel: &Kernel<'_>, region: &Region, machine: &Machine, parts: &[P
     let mut most = 0;
     for rest in rests {
         let mut entry = first(kernel, region, parts, rest);
+        let mut before = before_region(kernel, region);
         let mut cycles = 0u64;
         for part @ Part { expanded, rounds, totals } in parts {
             let values = values(kernel, expanded, &entry);
-            let targets = Named::new(kernel, expanded, &values, machine);
+            let targets = Named::new(kernel, expanded, &values, machine, &before);
             // What the values exclude was executed: no edge of a path is dead.
             let prepared =
                 Prepared::new(program, expanded, machine, rounds, &targets, &BTreeSet::new()).map_err(fault)?;
@@ -55,6 +58,7 @@ pub fn along(kernel: &Kernel<'_>, region: &Region, machine: &Machine, parts: &[P
             let bound = prepared.bound(&constraints, &Options::default()).map_err(fault)?;
             cycles = cycles.saturating_add(bound.wcet_cycles);
             entry = next(kernel, part, &values);
+            before = expanded.exits.first().map(|handler| before_handler(expanded, *handler)).unwrap_or_default();
         }
         most = cycles.max(most);
     }

@@ -52,6 +52,9 @@ pub struct Program {
     pub entry: usize,
     /// Sets of blocks, nested or disjoint, normally loops.
     pub scopes: Vec<Scope>,
+    /// What was executed from some point on up to the entry; nothing if that is not known. It costs nothing here, but what it
+    /// has loaded may still be there.
+    pub before: Block,
 }
 
 /// Where an instruction's accesses stand among its node's.
@@ -108,12 +111,19 @@ impl Block {
 }
 
 impl Program {
+    /// What was before the entry is the last node.
     pub fn graph(&self, machine: &Machine) -> Graph {
-        Graph {
+        let mut graph = Graph {
             nodes: self.blocks.iter().map(|block| block.node(machine).0).collect(),
             edges: self.edges.iter().map(|edge| (edge.from, edge.to)).collect(),
             entry: self.entry,
             scopes: self.scopes.clone(),
+        };
+        if !self.before.instructions.is_empty() {
+            graph.edges.push((graph.nodes.len(), self.entry));
+            graph.entry = graph.nodes.len();
+            graph.nodes.push(self.before.node(machine).0);
         }
+        graph
     }
 }

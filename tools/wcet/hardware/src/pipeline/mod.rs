@@ -28,6 +28,9 @@
 //! of long results; overlap through longer stalls is paid for, not credited. A block's cost is `D` of its last
 //! instruction. By induction the sum up to any block is at least the time at which the run leaves it.
 //!
+//! *What was before the entry* ([`Program::before`]) is a node of its own before it, outside all scopes: the caches' state
+//! at its end is one after those accesses, whatever was before them.
+//!
 //! *First misses* are charged at the entries of scopes and not in the block. A miss in place of a hit makes one
 //! weight larger by the charge's cycles; a fetch miss also waits for the bus, which adds an edge from the last data
 //! access before it. The longest path with that edge exceeds the one without by at most its *detour*: the largest,

@@ -51,8 +51,8 @@ fn a_loop_pays_its_misses_once() {
     let program = Program {
         blocks: vec![block],
         edges: vec![Edge { from: 0, to: 0, left: Left::Taken }],
-        entry: 0,
         scopes: vec![Scope { nodes: vec![0] }],
+        ..Program::default()
     };
     let costs = analyse(&program, &machine("arm1136-kzm")).expect("nothing is wrong");
     // Fetch, front, load, branch; then each turn the branch's other four, the load and the branch.
@@ -127,4 +127,45 @@ fn a_load_behind_a_store_to_its_line_takes_longer() {
     assert_eq!(cost(store(0x8020), vec![]), without, "another line");
     assert_eq!(cost(store(0x8004), vec![alu()]), without + 6, "two before, in a block of its own");
     assert_eq!(cost(store(0x8004), vec![alu(), alu()]), without, "three before");
+}
+
+/// Loads of these addresses, a line of code each.
+fn loads(first: u64, addresses: &[u64]) -> Block {
+    let load = |(number, address): (usize, &u64)| Instruction {
+        address: first + 64 * number as u64,
+        data: vec![Access::at(Kind::Read, *address)],
+        ..one(0, Class::Load, 0, 1)
+    };
+    Block { instructions: addresses.iter().enumerate().map(load).collect(), ..Block::default() }
+}
+
+/// What was loaded just before is there, unless what came between may have evicted it: four lines of a set are kept of eight.
+#[test]
+fn what_was_before_the_entry_may_still_be_there() {
+    let machine = machine("x86-inorder");
+    let cost = |before: &[u64]| {
+        let program =
+            Program { blocks: vec![loads(0x1000, &[0x8000])], before: loads(0x2000, before), ..Program::default() };
+        analyse(&program, &machine).expect("nothing is wrong").entry
+    };
+    let cold = cost(&[]);
+    // Lines of one set, and one of another.
+    assert_eq!(cold - cost(&[0x8000]), 211);
+    assert_eq!(cold - cost(&[0x8000, 0x9000, 0xa000, 0xb000, 0x8040]), 211);
+    assert_eq!(cold, cost(&[0x8000, 0x9000, 0xa000, 0xb000, 0xc000]));
+    assert_eq!(cold, cost(&[0x9000]));
+}
+
+/// What maintains caches before the entry has left nothing there.
+#[test]
+fn what_was_forgotten_before_the_entry_is_not_there() {
+    let machine = machine("x86-inorder");
+    let cost = |forgets: bool| {
+        let mut before = loads(0x2000, &[0x8000]);
+        let forget = Access { kind: Kind::Forget, ..Access::at(Kind::Read, 0) };
+        before.instructions[0].data.extend(forgets.then_some(forget));
+        let program = Program { blocks: vec![loads(0x1000, &[0x8000])], before, ..Program::default() };
+        analyse(&program, &machine).expect("nothing is wrong").entry
+    };
+    assert_eq!(cost(true) - cost(false), 211);
 }

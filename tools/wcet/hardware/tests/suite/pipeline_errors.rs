@@ -27,6 +27,7 @@ fn all_errors_come_at_once() {
         ],
         entry: 9,
         scopes: vec![Scope { nodes: vec![3] }],
+        ..Program::default()
     };
     let errors = analyse(&program, &machine()).expect_err("much is wrong");
     assert_eq!(errors.len(), 7, "{errors:?}");

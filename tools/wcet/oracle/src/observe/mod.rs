@@ -199,11 +199,12 @@ impl<'k, 'p> Observer<'k, 'p> {
             let next = passage.instructions.get(number + 1).map(|next| next.address).or(passage.next);
             steps.push(self.code.step(executed, next)?);
         }
+        let resumed = passage.regions.first().is_some_and(|region| self.kernel.regions[*region].kind == Kind::Resumed);
         Ok(Observed {
             regions: passage.regions,
             call: passage.call,
             path,
-            cycles: replay.cycles(&steps)?,
+            cycles: replay.cycles(&steps, resumed)?,
             instructions: steps.len(),
             accesses: steps.iter().map(|step| step.memory.len()).sum(),
         })

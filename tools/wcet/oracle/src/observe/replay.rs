@@ -8,6 +8,8 @@ pub struct Replay {
     warm: Simulator,
     /// Caches full of written lines that no kernel uses.
     polluted: Simulator,
+    /// The end of the last passage: what follows its last transfer of control but one.
+    last: Vec<Step>,
 }
 
 /// Cycles of a passage.
@@ -15,7 +17,8 @@ pub struct Replay {
 pub struct Cycles {
     /// With the caches as the passages before left them.
     pub warm: u64,
-    /// With caches full of other lines, all written.
+    /// With caches full of other lines, all written. Where a thread goes on, the end of the switch to it has been executed since:
+    /// bounds count on that.
     pub polluted: u64,
 }
 
@@ -24,12 +27,19 @@ impl Replay {
         let warm = Simulator::new(machine, Pointer::OfEachSet, 1);
         let mut polluted = warm.clone();
         polluted.pass(&pollution(machine));
-        Replay { warm, polluted }
+        Replay { warm, polluted, last: Vec::new() }
     }
 
-    pub fn cycles(&mut self, steps: &[Step]) -> Result<Cycles, SimulateError> {
-        let polluted = self.polluted.clone().run(steps)?;
-        Ok(Cycles { warm: self.warm.run(steps)?, polluted })
+    /// `resumed`: a thread goes on that has been switched to.
+    pub fn cycles(&mut self, steps: &[Step], resumed: bool) -> Result<Cycles, SimulateError> {
+        let mut polluted = self.polluted.clone();
+        if resumed {
+            polluted.pass(&self.last);
+        }
+        let before = steps.len().saturating_sub(1);
+        let transfer = steps[..before].iter().rposition(|step| step.control != Control::None);
+        self.last = steps[transfer.map_or(0, |last| last + 1)..].to_vec();
+        Ok(Cycles { warm: self.warm.run(steps)?, polluted: polluted.run(steps)? })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Data accesses as the caches see them, each within one line.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
 use wcet_binary::lift::evaluate;
 use wcet_binary::lift::il::{self, AddressForm, Encoding, Expression, Op, Operand, Value};
@@ -21,6 +22,12 @@ pub trait Targets {
 
     /// Names of lines ([`Target::Line`]) that may stand for others behind the node. Asked for when all targets have been.
     fn renewed(&self, _node: NodeId) -> Vec<u64> {
+        Vec::new()
+    }
+
+    /// The instructions from some point on up to the entry of the graph, with their data accesses, each of one line, by the names
+    /// that the graph has; none if nothing is known of what was before. Asked for when all targets have been.
+    fn before(&self) -> Vec<(Rc<Instruction>, Vec<Access>)> {
         Vec::new()
     }
 

@@ -8,7 +8,7 @@ use wcet_binary::lift::il::Flow;
 use wcet_binary::lift::Instruction;
 use wcet_binary::load::Architecture;
 use wcet_flow::context::{EdgeId, EdgeKind, Expanded, LoopId, NodeId};
-use wcet_hardware::cache::Scope;
+use wcet_hardware::cache::{Access, Kind, Scope, Target};
 use wcet_hardware::machine::{Machine, Transfer};
 use wcet_hardware::pipeline::{Block, Edge, Left, Program};
 
@@ -70,16 +70,10 @@ impl Model {
                         let problem = Problem::Waits { address: format!("{:#x}", instruction.address) };
                         errors.insert(Error { address: instruction.address, place: place(), problem });
                     }
-                    Ok(known) => block.instructions.push(wcet_hardware::pipeline::Instruction {
-                        address: instruction.address,
-                        length: instruction.bytes.len() as u64,
-                        class: known.sort.class,
-                        reads: known.used.reads,
-                        writes: known.used.writes,
-                        surely_writes: known.used.surely_writes,
-                        transfer: known.transfer,
-                        data: accesses.of(node, number, instruction, known.sort, strides.as_ref()),
-                    }),
+                    Ok(known) => {
+                        let data = accesses.of(node, number, instruction, known.sort, strides.as_ref());
+                        block.instructions.push(timed(instruction, known, data));
+                    }
                     Err(error) => {
                         errors.insert(error.clone());
                     }
@@ -92,6 +86,14 @@ impl Model {
         }
         for (block, node) in program.blocks.iter_mut().zip(nodes) {
             block.renews = targets.renewed(*node);
+        }
+        for (instruction, mut data) in targets.before() {
+            let known = describe(architecture, &instruction, String::new()).map_err(|error| vec![error])?;
+            // How often one is repeated is not known here.
+            if known.sort.forgets || known.sort.prefetches || matches!(instruction.flow, Flow::Repeat { .. }) {
+                data.push(Access { kind: Kind::Forget, target: Target::Anywhere, certain: true });
+            }
+            program.before.instructions.push(timed(&instruction, &known, data));
         }
         program.edges = edges
             .iter()
@@ -112,6 +114,20 @@ impl Model {
             }
         }
         Ok(Model { program, nodes: nodes.clone(), edges: edges.clone(), blocks, scopes })
+    }
+}
+
+/// An instruction as the pipeline sees it.
+fn timed(instruction: &Instruction, known: &Known, data: Vec<Access>) -> wcet_hardware::pipeline::Instruction {
+    wcet_hardware::pipeline::Instruction {
+        address: instruction.address,
+        length: instruction.bytes.len() as u64,
+        class: known.sort.class,
+        reads: known.used.reads,
+        writes: known.used.writes,
+        surely_writes: known.used.surely_writes,
+        transfer: known.transfer,
+        data,
     }
 }
 
