@@ -144,7 +144,7 @@ pub fn entry() -> &'static str {
     }
 }
 
-/// What a shell says of a program that ended because nobody reads its output. Not 0: the rest may have said that something is wrong.
+/// What a shell says of a program that ended because the reader of its output has gone. Not 0: the rest may have said that something is wrong.
 pub const READER_GONE: u8 = 128 + 13;
 
 /// A line on standard output. When its reader has gone, as `head` does once it has enough, there is nothing left to do.
