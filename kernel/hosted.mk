@@ -83,7 +83,7 @@ CONFORM_PROGRAMS := $(patsubst $(ROOT)/proof/extract/%/driver.c,$(HOSTED_OUT)/co
 .PHONY: conform
 conform: $(CONFORM_PROGRAMS)
 
-$(CONFORM_PROGRAMS): $(HOSTED_OUT)/conform/%: $(ROOT)/proof/extract/%/driver.c $(ROOT)/proof/extract/driver.h $(HOSTED_OUT)/layers.a
+$(CONFORM_PROGRAMS): $(HOSTED_OUT)/conform/%: $(ROOT)/proof/extract/%/driver.c $(wildcard $(ROOT)/proof/extract/*.h) $(HOSTED_OUT)/layers.a
 	@mkdir -p $(@D)
 	@$(HOSTED_CC) $(HOSTED_FLAGS) $(filter %.c %.a,$^) -o $@
 
