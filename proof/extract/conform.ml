@@ -24,6 +24,17 @@ module type LAYER = sig
   val step : state -> operation -> (state * Z.t list) option
 end
 
+(* ---- for the layers' operations ---- *)
+
+module Numbers = Map.Make (Z)
+
+let of_bool b = if b then Z.one else Z.zero
+
+(* A number from [first] on and below [limit], the largest often. *)
+let between random first limit = Z.of_int (if random 8 = 0 then limit - 1 else first + random (limit - first))
+
+(* ---- what is exchanged ---- *)
+
 let show { name; arguments } = String.concat " " (name :: List.map Z.to_string arguments)
 let numbers list = String.concat " " (List.map Z.to_string list)
 

@@ -31,12 +31,12 @@ static inline void start_threads(uint32_t cpus)
     num_created = 0;
 }
 
-/* Each CPU serves its interrupt and leaves the kernel. */
+/* Each CPU serves its interrupts, one for each thread that others have woken, and leaves the kernel. */
 static inline void settle(void)
 {
     for (uint32_t cpu = 0; cpu < arch_cpu_count(); cpu++) {
         hosted_set_cpu(cpu);
-        if (hosted_raised(cpu, VECTOR_RESCHEDULE)) {
+        while (hosted_raised(cpu, VECTOR_RESCHEDULE)) {
             hosted_lower(cpu, VECTOR_RESCHEDULE);
             sched_drain_pending();
         }

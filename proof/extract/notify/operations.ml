@@ -5,7 +5,6 @@
 
 open Conform
 module Spec = Notify_spec
-module Numbers = Map.Make (Z)
 
 let num_cpu = Z.to_int Spec.nUM_CPU
 let num_thread = Z.to_int Spec.nUM_THREAD
@@ -15,7 +14,6 @@ let num_notification = Z.to_int Spec.nUM_NOTIFICATION
 let cpus = 3
 let now = Z.of_int 1000
 let forever = Z.pred (Z.shift_left Z.one 64)
-let of_bool b = if b then Z.one else Z.zero
 
 (* The saved registers of a thread, where its last wait put its outcome. *)
 type registers = { status : Z.t; bits : Z.t }
@@ -29,13 +27,10 @@ module Notifications = struct
 
   let valid s = Numbers.for_all (fun _ x -> Spec.valid x) s.notifications
 
-  (* A number from [first] on and below [limit], the largest often. *)
-  let some random first limit = Z.of_int (if random 8 = 0 then limit - 1 else first + random (limit - first))
-
   let start random =
-    let fresh numbers _ = Numbers.add (some random 0 num_notification) Spec.notify_new numbers in
+    let fresh numbers _ = Numbers.add (between random 0 num_notification) Spec.notify_new numbers in
     let notifications = List.fold_left fresh Numbers.empty (List.init (1 + random 3) Fun.id) in
-    let meet = Array.init (2 + random 8) (fun _ -> some random num_cpu num_thread) in
+    let meet = Array.init (2 + random 8) (fun _ -> between random num_cpu num_thread) in
     ({ name = "start"; arguments = [] }, { notifications; threads = Numbers.empty; meet })
 
   let choose random { notifications; meet; _ } =
