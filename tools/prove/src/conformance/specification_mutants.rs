@@ -21,7 +21,7 @@ pub struct Shown {
     /// As programs that are not the original's.
     pub run: usize,
     pub wrong: usize,
-    /// The program is the original's: they say what is valid in proofs only, or how cells represent a state.
+    /// No other program: they say what is valid in proofs only, or how cells represent a state, or break a proof in their own file.
     pub same: usize,
 }
 
@@ -51,14 +51,13 @@ pub fn show_wrong(
     let mut shown = Shown::default();
     for (layer, wrong) in wrongs {
         let changed = links.replace(&wrong.file, &wrong.text)?;
+        // Nothing can be extracted where a proof in the same file is broken.
         let compiled = links.copy.compile(&wrong.file, crate::mutants::trials::LIMIT)?.is_ok();
-        let program = super::specification(project, &links.copy, layer, &work.join(layer));
+        let program = compiled.then(|| super::specification(project, &links.copy, layer, &work.join(layer)));
         links.restore(&changed)?;
-        let (program, extracted) = (program?, format!("{layer}_spec.ml"));
-        let end = if !compiled || same(&program, &project.build().join("conform").join(layer), &extracted) {
-            shown.same += 1;
-            "is the same program"
-        } else {
+        let (program, extracted) = (program.transpose()?, format!("{layer}_spec.ml"));
+        let program = program.filter(|one| !same(one, &project.build().join("conform").join(layer), &extracted));
+        let end = if let Some(program) = program {
             shown.run += 1;
             // A program that breaks off is wrong too.
             let wrong = match super::differ(&program, &super::driver(project.root(), layer), seed) {
@@ -72,6 +71,9 @@ pub fn show_wrong(
             } else {
                 "is not detected"
             }
+        } else {
+            shown.same += 1;
+            "gives no other program"
         };
         steps.next(&format!("{} {end}", wrong.description));
     }
