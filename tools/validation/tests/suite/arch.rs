@@ -205,7 +205,8 @@ const THREADS: &str = "struct percpu {
     uint32_t need_resched;
     uint32_t root;
     uint32_t floor;
-    uint32_t spare[2];
+    uint32_t space;
+    uint32_t spare;
     uint32_t tss_reserved;
     uint64_t tss_stack;
 };
