@@ -77,7 +77,7 @@ Proof.
   - by rewrite ahead_join.
   - rewrite ahead_without by (intros ->; by apply (without_in t t (waiters x))). apply without_sublist.
 Qed.
-(** Who comes is last; the first gets the next signal. *)
+(** Waiters are served first in, first out. *)
 Theorem notify_joined_last x t : t ∉ waiters x -> ahead t (waiters (notify_joined x t)) = waiters x.
 Proof.
   cbn. induction (waiters x) as [|u l IH]; cbn [app ahead]; [by rewrite Z.eqb_refl|]. intros [Hne Hl]%not_elem_of_cons.

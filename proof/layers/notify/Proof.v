@@ -120,7 +120,7 @@ Section proof.
         rewrite (comm_L (∪)). exact Hm.
   Qed.
 
-  (** Who comes is last. *)
+  (** A thread that begins to wait is the last in the queue. *)
   Theorem notify_enqueue_timed n saved x t m : 0 <= n < NUM_NOTIFICATION -> pending x = 0 -> (notify_rep n saved x ∗ waits saved t ∗ free_node t) m ->
     timed "notify_enqueue" [n; t] m (fun v m' => v = 0 /\ notify_rep n saved (notify_joined x t) m').
   Proof using HM HQ.
