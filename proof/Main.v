@@ -5,8 +5,8 @@
 
     Threads serve the timer's interrupt and what it returns, the beginnings of periods and the deadlines of threads, which are woken then; they yield,
     let the scheduler decide who runs, hand over to a thread that is kept to run next, block, sleep until a deadline, end, and start others that are not in
-    use, in any order that their client likes; and they call functions of containers, frames, page maps and shares, which take locks, where the
-    specification has an answer in every valid state. [Cpus.v] is about clients that have a CPU each, and may call more of those functions. What is not in
+    use, in any order that their client likes; they signal, poll, watch, open and close notifications that no thread waits for; and they call functions of containers,
+    frames, page maps and shares, which take locks, where the specification has an answer in every valid state. [Cpus.v] is about clients that have a CPU each, and may call more of those functions. What is not in
     it: threads that are woken before their deadline, or from other CPUs, or whose time is lent. *)
 From Ashlar Require Export layers.UnlockedCells layers.spinlock.LocksInThreads layers.spinlock.Proof machine.threads.ThreadDeadlock.
 From Ashlar Require Export layers.sched.threads.SchedulerClients layers.sched.threads.KernelHistory.
@@ -22,21 +22,23 @@ Section threads.
   Notation A := (system C (c_engine (arch_builtins kernel_entry) M exported)).
   Notation S := (shared_kernel kernel_entry M exported C).
   (** What locks guard at the start: the root container has [root_quota] frames, the frame table is [frames_start], the shares are defined as
-      [shares_start] says ([objects_start]). *)
-  Context (root_quota : Z) (frames_start : frame_memory) (shares_start : share_state) (init : Z -> mem).
-  Context (objects : objects_start kernel_entry root_quota frames_start shares_start init).
-  (** A layer below, with locks, that lets a CPU without locks read the clock and show values. *)
+      [shares_start] says ([objects_start]); and the notifications, for which no thread waits, have cells [notes]. *)
+  Context (root_quota : Z) (frames_start : frame_memory) (shares_start : share_state) (init notes : Z -> mem).
+  Context (objects : objects_start kernel_entry root_quota frames_start shares_start init) (notes_idle : forall n, 0 <= n < NUM_NOTIFICATION -> notify_guarded n (notes n)).
+  (** A layer below, with locks, that lets a CPU read the clock, and show values while it holds none. *)
   Context (passes : cprim -> Prop) (L : layer cprim mem) (lock_event_of : lop L -> option (lock_event mem)).
-  Context (below : has_locks NUM_LOCK kernel_budget init kernel_guarded passes L lock_event_of).
-  Notation calm := (calm lock_event_of init).
+  Context (below : has_locks NUM_LOCK kernel_budget (all_start init notes) all_guarded passes L lock_event_of always_alone).
+  Notation object_event_of := (few_event_of object_locks L lock_event_of).
+  Notation alone := (few_alone_of object_locks L lock_event_of).
+  Notation calm := (calm object_event_of init alone).
   (** CPUs and their threads; which cells go with a CPU when it is handed over: none that a lock guards. *)
   Context (ncpu nthread : nat) (cpus : Z.of_nat ncpu <= NUM_CPU) (threads : Z.of_nat nthread <= NUM_THREAD).
   Context (home first : nat -> nat) (home_cpu : forall t, (t < nthread)%nat -> (home t < ncpu)%nat) (begin : nat -> ast A).
-  Context (cell_of_cpu : nat -> cell -> bool) (cells_unlocked : forall c x, cell_of_cpu c x = true -> unlocked_cell x = true).
+  Context (cell_of_cpu : nat -> cell -> bool) (cells_parked : forall c x, cell_of_cpu c x = true -> parked_cell x = true).
 
   Notation thread_of := (thread_of home nthread).
-  (** What [arch] and the timer have of a CPU, which their functions keep: the clock does not run backwards, a thread has a page map or runs in any
-      ([arch_does]). *)
+  (** What [arch], the timer and the interrupt controller have of a CPU, which their functions keep: the clock does not run backwards, a thread has a page map or runs
+      in any ([arch_does]). *)
   Context (timer : nat -> mem -> Prop) (user : Z -> Prop) (arch : arch_does passes kernel_entry M thread_of timer user).
 
   Notation uses := (uses kernel_entry root_quota frames_start shares_start).
@@ -49,40 +51,50 @@ Section threads.
     of_thread t u /\ at_stage u = Goes /\ due u = None /\ free u = None).
   Notation promises := (promises nthread home).
   Notation can := (can C nthread home of_thread at_stage due free).
-  Notation sound := (locks_sound kernel_entry root_quota frames_start shares_start init L lock_event_of ncpu).
-  Notation settled := (locks_settled kernel_entry root_quota frames_start shares_start L lock_event_of).
+  Notation objects_sound := (locks_sound kernel_entry root_quota frames_start shares_start init L object_event_of ncpu).
+  Notation sound := (fun l => objects_sound l /\ guards_hold init notes L lock_event_of l).
+  Notation settled := (locks_settled kernel_entry root_quota frames_start shares_start L object_event_of).
   Local Notation each_may := (client_may kernel_entry C exported M code ncpu nthread cpus threads home home_cpu passes timer user arch of_thread at_stage due free uses client_calls).
   Local Notation begun_can := (begin_can kernel_entry C exported M nthread home begin of_thread at_stage due free begins).
   Notation O := (kernel_layout kernel_entry root_quota frames_start shares_start).
   Notation spec := (expand_spec O (kernel_top kernel_entry root_quota frames_start shares_start)).
   Notation no_frames := (no_frames kernel_entry root_quota frames_start shares_start).
-  Local Notation may_pass := (pass_calm O spec NUM_LOCK kernel_budget init kernel_guarded passes L lock_event_of below ncpu no_frames).
+  Local Notation objects_below := (objects_below init notes passes L lock_event_of kernel_budget below).
+  Local Notation other_events := (other_event O spec object_locks kernel_budget init L object_event_of ncpu no_frames).
+  Local Notation locks_taken := (thread_locks_taken init notes passes L lock_event_of kernel_budget (Nat.lt_0_succ _) below objects_sound settled other_events).
+  Local Notation may_pass := (thread_locks_pass init notes passes L lock_event_of kernel_budget below objects_sound settled other_events).
   Local Notation layout_good := (layout_good kernel_entry root_quota frames_start shares_start init objects).
   Local Lemma may_show c v m l : (exists t, (t < nthread)%nat /\ home t = c) -> calm c l = true -> exists o, lstep L c (OUT, [v]) m l = Ok 0 m o /\
     calm c (Event c o :: l) = true /\ (sound l -> settled c l -> sound (Event c o :: l) /\ settled c (Event c o :: l)).
   Proof using below objects home_cpu.
-    intros (t & Ht & <-). apply (out_calm O spec NUM_LOCK kernel_budget init kernel_guarded layout_good passes L lock_event_of below ncpu no_frames). by apply home_cpu.
+    intros (t & Ht & <-) Hc.
+    destruct (out_calm O spec object_locks kernel_budget init kernel_guarded layout_good passes L object_event_of alone objects_below ncpu no_frames (home t) v m l (home_cpu t Ht) Hc) as (o & Eo & Hc' & Hs).
+    exists o. split_and!; [done..|]. intros [Hsound Hg] Hset. destruct (Hs Hsound Hset) as [Hsound' Hset']. split; [split; [done|]|done].
+    by apply (shown_kept init notes passes L lock_event_of kernel_budget below (home t) v m l o).
   Qed.
 
-  Notation X := (cell_baton cell_of_cpu unlocked_cell).
+  Notation X := (cell_baton cell_of_cpu parked_cell).
   Notation T := (agent_threads S home switch_means begin).
   Notation TA := (thread_agent T).
   Notation TL := (thread_layer L X nthread home first calm).
   Notation base l := (base L (cpu_view L home l)).
-  (* What has happened to locks. *)
-  Notation locks_of l := (lock_part lock_event_of (base l)).
-  Notation between := (between_calls kernel_entry C exported M L nthread home first begin cell_of_cpu unlocked_cell calm sound settled thread_of timer promises can).
+  (* What has happened to the locks of objects, and to all locks. *)
+  Notation locks_of l := (lock_part object_event_of (base l)).
+  Notation all_locks_of l := (lock_part lock_event_of (base l)).
+  Notation between := (between_calls kernel_entry C exported M L nthread home first begin cell_of_cpu parked_cell calm sound settled thread_of timer promises can).
   (** The start: each thread of its CPU waits for its first turn, but one, which finds its CPU steady. *)
   Context (P : nat -> tstate T) (start : forall t, (t < nthread)%nat -> between t (P t) []).
-  Notation kept := (guaranteed L nthread home first cell_of_cpu unlocked_cell calm (whole_promise cell_of_cpu (cpu_promise thread_of timer promises)) sound settled).
+  Notation kept := (guaranteed L nthread home first cell_of_cpu parked_cell calm (whole_promise cell_of_cpu (cpu_promise thread_of timer promises)) sound settled).
   Local Notation calls_run := (use_runs kernel_entry C exported M kernel root_quota frames_start shares_start init objects
-    passes L lock_event_of below ncpu nthread home first home_cpu begin cell_of_cpu (whole_promise cell_of_cpu (cpu_promise thread_of timer promises))).
+    passes L object_event_of alone objects_below ncpu nthread home first home_cpu begin cell_of_cpu (whole_promise cell_of_cpu (cpu_promise thread_of timer promises))
+    (guards_hold init notes L lock_event_of) (guards_hold_kept init notes L lock_event_of)).
   (** A theorem of [ClientThreads], about these threads. *)
-  Local Notation here theorem := (theorem kernel_entry C exported M (stack_below _ _ code) L nthread home first begin cell_of_cpu unlocked_cell calm
-    (calm_own lock_event_of init) passes (others_ordinary _ _ _ _ _ _ _ below) sound settled (locks_settled_stable kernel_entry root_quota frames_start shares_start init objects L lock_event_of ncpu)
-    may_pass may_show thread_of timer promises (promises_thread nthread home) can
-    uses cells_unlocked calls_run each_may begun_can).
-  Local Notation sound_start := (locks_sound_start kernel_entry root_quota frames_start shares_start init objects L lock_event_of ncpu).
+  Local Notation here theorem := (theorem kernel_entry C exported M (stack_below _ _ code) L nthread home first begin cell_of_cpu parked_cell calm
+    (calm_own object_event_of init alone (alone_own _ _ _ _ _ _ _ _ objects_below)) passes (others_ordinary _ _ _ _ _ _ _ _ below) sound settled
+    (fun c e l He Hs => locks_settled_stable kernel_entry root_quota frames_start shares_start init objects L object_event_of ncpu c e l He (proj1 Hs))
+    (kernel_acquire_below _ _ _ kernel) (kernel_release_below _ _ _ kernel) thread_guards thread_guard_cells (busy_with init L lock_event_of) locks_taken cells_parked
+    may_pass may_show thread_of timer promises (promises_thread nthread home) can uses calls_run each_may begun_can).
+  Local Notation sound_start := (conj (locks_sound_start kernel_entry root_quota frames_start shares_start init objects L object_event_of ncpu) (guards_hold_start init notes L lock_event_of notes_idle)).
 
   Local Lemma threads_never_wrong : never_wrong nthread TL TA P.
   Proof using All.
@@ -91,25 +103,27 @@ Section threads.
   (** * 1. Refinement
 
       The C never has undefined behaviour, and no state comes up that a function does not expect, whatever the threads of all CPUs do; and what they do
-      to containers, frames, page maps and shares is allowed by the specification.
+      to containers, frames, page maps and shares is allowed by the specification; what the lock of a notification guards is a notification, whenever it is free.
 
       More exactly: it is what CPUs without threads can do, on the machine that [Cpus] is about, whose clients make one call after the other, each
       of them one that a thread may make; there each function is one atomic step on its object, or one transaction. *)
   Theorem threads_refine_specification : never_wrong nthread TL TA P /\
-    forall l, traces nthread TL TA P l -> exists (sequences : nat -> list made) x,
+    forall l, traces nthread TL TA P l -> (exists (sequences : nat -> list made) x,
       (forall c, Forall (allowed O spec no_frames) (sequences c)) /\ same_log O (locks_of l) x /\
       traces ncpu (top_layer O) (system sequence (top_engine O (kernel_top kernel_entry root_quota frames_start shares_start)))
-        (fun c => Idle (sequences c : cstate sequence) no_frames) (top_views O kernel_atomic x).
+        (fun c => Idle (sequences c : cstate sequence) no_frames) (top_views O kernel_atomic x)) /\
+      forall n, 0 <= n < NUM_NOTIFICATION -> notify_guarded n (published (all_start init notes) (lock n) (all_locks_of l)).
   Proof using All.
-    split; [exact threads_never_wrong|]. intros l Hl. pose proof (here sound_always P start sound_start l Hl) as Hs.
-    destruct (objects_history O spec NUM_LOCK kernel_budget init L lock_event_of ncpu no_frames (base l) Hs) as (sequences & x & Hall & Hx & Ht).
+    split; [exact threads_never_wrong|]. intros l Hl. destruct (here sound_always P start sound_start l Hl) as [Hs Hg].
+    split; [|intros n Hn; apply Hg; unfold thread_guards; by rewrite (proj2 (notification_of_some (lock n) n))].
+    destruct (objects_history O spec object_locks kernel_budget init L object_event_of ncpu no_frames (base l) Hs) as (sequences & x & Hall & Hx & Ht).
     exists sequences, x. split_and!; [done..|]. exact (sequences_refine kernel_entry root_quota frames_start shares_start init objects ncpu sequences Hall x Ht).
   Qed.
   (** The cells that a lock guards are a valid object whenever it is free. *)
   Local Lemma locked_objects_valid l k o : traces nthread TL TA P l -> kernel_object_of k = Some o -> exists s, kernel_rep kernel_entry o s (published init k (locks_of l)) /\ kernel_valid o s.
   Proof using All.
-    intros Hl Ho. pose proof (here sound_always P start sound_start l Hl) as Hs.
-    by apply (locks_valid kernel_entry root_quota frames_start shares_start init objects L lock_event_of ncpu (base l) k o Hs).
+    intros Hl Ho. pose proof (proj1 (here sound_always P start sound_start l Hl)) as Hs.
+    by apply (locks_valid kernel_entry root_quota frames_start shares_start init objects L object_event_of ncpu (base l) k o Hs).
   Qed.
 
   (** * 2. Quota safety
@@ -143,7 +157,7 @@ Section threads.
   Proof using All.
     intros Hl. split.
     - destruct (locked_objects_valid l LOCK_FRAME FrameMemoryObject Hl eq_refl) as ([s|s|s|s|h|? ?] & Hr & Hv); try done. by exists s.
-    - destruct (proj2 threads_refine_specification l Hl) as (sequences & x & _ & Hx & Htop). exists x. split; [exact Hx|].
+    - destruct (proj2 threads_refine_specification l Hl) as [(sequences & x & _ & Hx & Htop) _]. exists x. split; [exact Hx|].
       apply (top_history O _ sequence ncpu (kernel_top kernel_entry root_quota frames_start shares_start) (kernel_steps kernel_entry root_quota frames_start shares_start)
         (start_valid kernel_entry root_quota frames_start shares_start init objects) sequences (fun _ => no_frames) _ Htop).
   Qed.
@@ -153,7 +167,7 @@ Section threads.
   Local Lemma published_disjoint l k k' : traces nthread TL TA P l -> k <> k' -> holder k (locks_of l) = None -> holder k' (locks_of l) = None ->
     published init k (locks_of l) ##ₘ published init k' (locks_of l).
   Proof using All.
-    intros Hl Hne Hk Hk'. destruct (here sound_always P start sound_start l Hl) as ((_ & _ & Hp) & _).
+    intros Hl Hne Hk Hk'. destruct (here sound_always P start sound_start l Hl) as [((_ & _ & Hp) & _) _].
     apply (fin_map_dom.map_disjoint_dom (M := gmap cell) (D := gset cell)). by apply Hp.
   Qed.
 
@@ -236,7 +250,7 @@ Section threads.
   Theorem no_lost_wake_up c self t Y : (c < ncpu)%nat -> steady c (thread_of c) self Y -> sleeps t Y -> timeouts Y !! t = None ->
     does passes kernel_entry M c (thread_of c) (timer c) "sched_ready" [t] Y (fun _ Z => steady c (thread_of c) self Z /\ all_awake t Y Z).
   Proof using code arch cpus threads.
-    destruct code as [HM HQ HT _ _ HR _ _ HC _ _ _]. destruct arch as [timer_arms clock _ _ _ _ _ _].
+    destruct code as [HM HQ HT _ _ HR _ _ _ _ _ HC _ _ _]. destruct arch as [timer_arms clock _ _ _ _ _ _ _].
     intros Hc HY Ht Hnone. apply serves_does. revert HY Ht Hnone. apply (sched_ready_steady c ltac:(lia) (thread_of c) (thread_bound nthread threads home c) passes kernel_entry M (timer c) HM HQ HT HR HC (timer_arms c) (clock c)).
   Qed.
 
@@ -263,21 +277,22 @@ Section shared_memory.
   (** Either lock's code; what each lock guards at the start; all that [Section threads] names. *)
   Context (algorithm : lock_algorithm) (kernel_entry : Z -> Z) (ncpu fairness_bound : nat) (cpus : Z.of_nat ncpu <= NUM_CPU).
   Context (C : client) (exported : string -> bool) (M : module) (code : has_scheduler exported M) (kernel : has_kernel kernel_entry exported M).
-  Context (root_quota : Z) (frames_start : frame_memory) (shares_start : share_state) (init : Z -> mem).
-  Context (objects : objects_start kernel_entry root_quota frames_start shares_start init).
+  Context (root_quota : Z) (frames_start : frame_memory) (shares_start : share_state) (init notes : Z -> mem).
+  Context (objects : objects_start kernel_entry root_quota frames_start shares_start init) (notes_idle : forall n, 0 <= n < NUM_NOTIFICATION -> notify_guarded n (notes n)).
+  Notation first_data := (all_start init notes).
   Notation Mlock := (lock_module algorithm).
   Context (locks_apart : upper_module (spinlock.Spec.reserved Mlock) M).
   Notation contending := (lock_contending algorithm ncpu kernel_budget fairness_bound).
-  Notation atomics := (atomics_layer fairness_bound init kernel_guarded contending).
-  Notation locks := (locks kernel_budget NUM_LOCK init kernel_guarded).
-  Notation O := (atomic_ownership init kernel_guarded (bounded_fair fairness_bound contending)).
+  Notation atomics := (atomics_layer fairness_bound first_data all_guarded contending).
+  Notation locks := (locks kernel_budget NUM_LOCK first_data all_guarded).
+  Notation O := (atomic_ownership first_data all_guarded (bounded_fair fairness_bound contending)).
   Notation B := (arch_builtins kernel_entry).
   Notation A := (system C (c_engine B M exported)).
   Notation S0 := (shared_kernel kernel_entry (module_union M Mlock) exported C).
   Notation S := (shared_kernel kernel_entry M exported C).
   Context (nthread : nat) (threads : Z.of_nat nthread <= NUM_THREAD) (home first : nat -> nat) (begin : nat -> ast A).
   Notation thread_of := (thread_of home nthread).
-  Context (cell_of_cpu : nat -> cell -> bool) (cells_unlocked : forall c x, cell_of_cpu c x = true -> unlocked_cell x = true).
+  Context (cell_of_cpu : nat -> cell -> bool) (cells_parked : forall c x, cell_of_cpu c x = true -> parked_cell x = true).
   (** What [arch] and the timer have. The clock is read without an event: what it shows next is a function of what it showed last. *)
   Notation nothing := (fun _ : cprim => False).
   Context (timer : nat -> mem -> Prop) (user : Z -> Prop) (arch : arch_does nothing kernel_entry M thread_of timer user).
@@ -291,18 +306,19 @@ Section shared_memory.
   (** The start: each thread of its CPU waits for its first turn, but one; cells are dealt out to threads and locks, and those that suspended
       threads have are no lock's. *)
   Context (P : nat -> tstate T) (START : starts T ncpu nthread home first P).
-  Notation calm := (calm (L := locks) Some init).
-  Notation sound := (locks_sound kernel_entry root_quota frames_start shares_start init locks Some ncpu).
-  Notation settled := (locks_settled kernel_entry root_quota frames_start shares_start locks Some).
-  Notation between := (between_calls kernel_entry C exported M locks nthread home first begin cell_of_cpu unlocked_cell calm sound settled thread_of timer promises
+  Notation object_event_of := (few_event_of object_locks locks Some).
+  Notation calm := (calm object_event_of init (few_alone_of object_locks locks Some)).
+  Notation sound := (fun l => locks_sound kernel_entry root_quota frames_start shares_start init locks object_event_of ncpu l /\ guards_hold init notes locks Some l).
+  Notation settled := (locks_settled kernel_entry root_quota frames_start shares_start locks object_event_of).
+  Notation between := (between_calls kernel_entry C exported M locks nthread home first begin cell_of_cpu parked_cell calm sound settled thread_of timer promises
     (can C nthread home of_thread at_stage due free)).
   Context (start : forall t, (t < nthread)%nat -> between t (P t) []).
   Notation P0 := (fun t => lower_thread B Mlock home C exported M S0 S switch_means begin (P t)).
-  Context (start_parked : forall t, (t < nthread)%nat -> tphase T (P t) = Suspended -> all_parked (fun x => unlocked_cell x = true) (tmem T (P t))).
+  Context (start_parked : forall t, (t < nthread)%nat -> tphase T (P t) = Suspended -> all_parked (fun x => parked_cell x = true) (tmem T (P t))).
   Context (threads_apart : forall t t', (t < nthread)%nat -> (t' < nthread)%nat -> t <> t' -> tmem T (P t) ##ₘ tmem T (P t')).
-  Context (threads_init : forall t k, (t < nthread)%nat -> tmem T (P t) ##ₘ init k).
+  Context (threads_init : forall t k, (t < nthread)%nat -> tmem T (P t) ##ₘ first_data k).
   Context (m0 : nat -> mem) (M0 : flat_memory T0 nthread home P0 m0).
-  Context (memory : mem) (CPUS : forall c, (c < ncpu)%nat -> m0 c ⊆ memory) (LOCKS : forall k, init k ⊆ memory).
+  Context (memory : mem) (CPUS : forall c, (c < ncpu)%nat -> m0 c ⊆ memory) (LOCKS : forall k, first_data k ⊆ memory).
   (** The hardware's scheduler is as fair as the locks need. *)
   Context (fairness : nat -> atomic_log -> Prop) (FAIR : forall c l, fairness c (erase O l) -> bounded_fair fairness_bound contending c l).
   Notation HW0 := (switch_hardware atomic_hardware).
@@ -313,24 +329,25 @@ Section shared_memory.
 
   Local Lemma home_cpu t : (t < nthread)%nat -> (home t < ncpu)%nat.
   Proof using START. apply (start_home _ _ _ _ _ _ START). Qed.
-  Local Notation below := (locks_have_locks NUM_LOCK kernel_budget init kernel_guarded).
+  Local Notation below := (locks_have_locks NUM_LOCK kernel_budget first_data all_guarded).
   (** A theorem of [Section threads], about these threads. *)
-  Local Notation here theorem := (theorem kernel_entry C exported M code kernel root_quota frames_start shares_start init objects nothing locks Some below
-    ncpu nthread cpus threads home first home_cpu begin cell_of_cpu cells_unlocked timer user arch of_thread at_stage due free client_calls begins P start).
-  Local Notation init_apart := (start_apart kernel_entry root_quota frames_start shares_start init objects).
-  Local Lemma never_wrong_here : never_wrong nthread (thread_layer locks (cell_baton cell_of_cpu unlocked_cell) nthread home first calm) (thread_agent T) P.
-  Proof using cpus code kernel objects cells_unlocked threads arch client_calls begins START start.
+  Local Notation here theorem := (theorem kernel_entry C exported M code kernel root_quota frames_start shares_start init notes objects notes_idle nothing locks Some below
+    ncpu nthread cpus threads home first home_cpu begin cell_of_cpu cells_parked timer user arch of_thread at_stage due free client_calls begins P start).
+  Local Notation init_apart := (all_start_apart kernel_entry root_quota frames_start shares_start init objects notes notes_idle).
+  Local Lemma never_wrong_here : never_wrong nthread (thread_layer locks (cell_baton cell_of_cpu parked_cell) nthread home first calm) (thread_agent T) P.
+  Proof using cpus code kernel objects notes_idle cells_parked threads arch client_calls begins START start.
     exact (here threads_never_wrong).
   Qed.
 
-  Notation TL := (thread_layer locks (cell_baton cell_of_cpu unlocked_cell) nthread home first calm).
+  Notation TL := (thread_layer locks (cell_baton cell_of_cpu parked_cell) nthread home first calm).
   Local Lemma finished_free g t : reach nthread TL (thread_agent T) P g -> (t < nthread)%nat -> current_thread locks first (home t) (cpu_view locks home (glog g)) = t ->
     anext (thread_agent T) t (gagent g t) = ADone -> (held (home t) (base locks (cpu_view locks home (glog g)))).1 = [].
-  Proof using cpus code kernel objects cells_unlocked threads arch client_calls begins START start.
+  Proof using cpus code kernel objects notes_idle cells_parked threads arch client_calls begins START start.
     intros Hr Ht _ Hd. destruct (here calls_return g t Hr Ht) as (l & e & El & He & Hrun). pose proof (reach_legal _ _ _ _ _ Hr) as Hleg. rewrite El in Hleg |- *.
     inversion Hrun as [x l0 Hb|x x' l0 Hn|x l0 p Hn]; subst; [|congruence|congruence].
     destruct Hb as [(u & m & h & d & Y & _ & [Hcpu _] & Hcalm & _)|(u & m & E & _)]; [|rewrite E in Hd; discriminate Hd].
-    destruct (others_base nthread _ home first locks calm e l t Hleg Hcpu He) as [Hb _]. apply calm_parts in Hcalm as [Hc _].
+    destruct (others_base nthread _ home first locks calm e l t Hleg Hcpu He) as [Hb _].
+    pose proof (all_held init locks Some (home t) _ Hcalm) as Hc.
     assert ((held (home t) (base locks (cpu_view locks home l))).1 = []) as Hh.
     { etransitivity; [|exact Hc]. f_equal. f_equal. symmetry. apply lock_part_all. }
     assert (base locks (cpu_view locks home (e ++ l)) = base locks (cpu_view locks home e) ++ base locks (cpu_view locks home l)) as Eb by exact (base_app home locks e l).
@@ -343,8 +360,8 @@ Section shared_memory.
   Theorem threads_never_deadlock g c : reach nthread TL (thread_agent T) P g -> (c < ncpu)%nat ->
     let t := current_thread locks first c (cpu_view locks home (glog g)) in anext (thread_agent T) t (gagent g t) <> ADone ->
     exists t' g', (t' < nthread)%nat /\ cpu_step nthread TL (thread_agent T) t' g g'.
-  Proof using cpus code kernel objects cells_unlocked threads arch client_calls begins START start.
-    exact (threads_no_deadlock NUM_LOCK kernel_budget (cell_data init kernel_guarded) T (cell_baton cell_of_cpu unlocked_cell) ncpu nthread home first calm P START
+  Proof using cpus code kernel objects notes_idle cells_parked threads arch client_calls begins START start.
+    exact (threads_no_deadlock NUM_LOCK kernel_budget (cell_data first_data all_guarded) T (cell_baton cell_of_cpu parked_cell) ncpu nthread home first calm P START
       never_wrong_here finished_free g c).
   Qed.
 
@@ -356,12 +373,12 @@ Section shared_memory.
   Theorem kernel_on_shared_memory g : multicore_reach ncpu HW0 ST cpu_fairness memory PF g ->
     (forall c, (c < ncpu)%nat -> ~ multicore_wrong HW0 ST cpu_fairness c g) /\ ~ conflict ncpu HW0 ST g /\
     exists l, mlog g = erase SO (cpu_view atomics home l) /\
-      traces nthread TL (thread_agent T) P (thread_abs nthread atomics locks lock_view (cell_baton cell_of_cpu unlocked_cell) home first calm l).
-  Proof using cpus code kernel objects locks_apart cells_unlocked threads arch client_calls begins START start start_parked threads_apart threads_init M0 CPUS LOCKS FAIR.
-    exact (locks_in_threads kernel_entry ncpu kernel_budget fairness_bound NUM_LOCK init kernel_guarded Mlock contending
-      (locks_implemented algorithm kernel_entry ncpu kernel_budget fairness_bound init kernel_guarded cpus) (proj1 (locks_free algorithm)) (proj2 (locks_free algorithm))
-      (fun k m => map_filter_subseteq _ m) C exported M locks_apart nthread home first begin cell_of_cpu unlocked_cell
-      (fun k m r Hd Hp => kernel_guarded_unlocked m r Hd Hp k) calm P START start_parked threads_apart threads_init init_apart m0 M0
+      traces nthread TL (thread_agent T) P (thread_abs nthread atomics locks lock_view (cell_baton cell_of_cpu parked_cell) home first calm l).
+  Proof using cpus code kernel objects notes_idle locks_apart cells_parked threads arch client_calls begins START start start_parked threads_apart threads_init M0 CPUS LOCKS FAIR.
+    exact (locks_in_threads kernel_entry ncpu kernel_budget fairness_bound NUM_LOCK first_data all_guarded Mlock contending
+      (locks_implemented algorithm kernel_entry ncpu kernel_budget fairness_bound first_data all_guarded cpus) (proj1 (locks_free algorithm)) (proj2 (locks_free algorithm))
+      all_guarded_sub C exported M locks_apart nthread home first begin cell_of_cpu parked_cell
+      all_guarded_parked calm P START start_parked threads_apart threads_init init_apart m0 M0
       memory CPUS LOCKS fairness FAIR never_wrong_here g).
   Qed.
   (** * 10. Calls return, or block
@@ -371,17 +388,17 @@ Section shared_memory.
     ex 0%nat = multicore_start HW0 memory PF -> (forall i, multicore_step ncpu HW0 ST cpu_fairness (schedule i) (ex i) (ex (Datatypes.S i))) ->
     (t < nthread)%nat -> fair schedule (home t) -> (forall i, exists j, (i <= j)%nat /\ fcur T0 (magent (ex j) (home t)) = t) ->
     forall i, exists j x l, (i <= j)%nat /\ between t x l /\ fcode T0 (magent (ex j) (home t)) t = (tphase T x, lower (tcode T x)).
-  Proof using cpus code kernel objects locks_apart cells_unlocked threads arch client_calls begins START start start_parked threads_apart threads_init M0 CPUS LOCKS FAIR.
-    set (kept := guaranteed locks nthread home first cell_of_cpu unlocked_cell calm (whole_promise cell_of_cpu (cpu_promise thread_of timer promises)) sound settled).
-    set (TL := thread_layer locks (cell_baton cell_of_cpu unlocked_cell) nthread home first calm). set (TA := thread_agent T).
+  Proof using cpus code kernel objects notes_idle locks_apart cells_parked threads arch client_calls begins START start start_parked threads_apart threads_init M0 CPUS LOCKS FAIR.
+    set (kept := guaranteed locks nthread home first cell_of_cpu parked_cell calm (whole_promise cell_of_cpu (cpu_promise thread_of timer promises)) sound settled).
+    set (TL := thread_layer locks (cell_baton cell_of_cpu parked_cell) nthread home first calm). set (TA := thread_agent T).
     pose proof (here between_kept) as Hkept.
-    apply (locks_in_threads_return kernel_entry ncpu kernel_budget fairness_bound NUM_LOCK init kernel_guarded Mlock contending
-      (locks_implemented algorithm kernel_entry ncpu kernel_budget fairness_bound init kernel_guarded cpus) (proj1 (locks_free algorithm)) (proj2 (locks_free algorithm))
-      (fun k m => map_filter_subseteq _ m) C exported M locks_apart nthread home first begin cell_of_cpu unlocked_cell
-      (fun k m r Hd Hp => kernel_guarded_unlocked m r Hd Hp k) calm P START start_parked threads_apart threads_init init_apart m0 M0
+    apply (locks_in_threads_return kernel_entry ncpu kernel_budget fairness_bound NUM_LOCK first_data all_guarded Mlock contending
+      (locks_implemented algorithm kernel_entry ncpu kernel_budget fairness_bound first_data all_guarded cpus) (proj1 (locks_free algorithm)) (proj2 (locks_free algorithm))
+      all_guarded_sub C exported M locks_apart nthread home first begin cell_of_cpu parked_cell
+      all_guarded_parked calm P START start_parked threads_apart threads_init init_apart m0 M0
       memory CPUS LOCKS fairness FAIR never_wrong_here (and_legal TL kept) (fun t => run TL TA kept t (between t)) between).
     - by intros l [_ Hl].
-    - split; [split; [apply (locks_sound_start kernel_entry root_quota frames_start shares_start init objects)|done]|constructor].
+    - split; [split; [exact (conj (locks_sound_start kernel_entry root_quota frames_start shares_start init objects locks object_event_of ncpu) (guards_hold_start init notes locks Some notes_idle))|done]|constructor].
     - intros u Hu. by apply Hkept.
     - intros u x l Hu Hx. by apply safe_step_and_legal, Hkept.
     - intros u x l Hu Hx. by apply run_and_legal.

@@ -71,9 +71,12 @@ Section top.
   Definition kernel_updates : nat := layers.pagemap.top.DestroyTransaction.destroy_updates.
   Definition kernel_budget : nat := S (2 * kernel_updates).
 
+  (** The locks that guard these objects have smaller numbers. *)
+  Definition object_locks : Z := LOCK_SHARE + 1.
+
   (** Every function is a program of updates that keep their objects valid, or one transaction on the shares or a page map. *)
   Definition disciplined_function (g : list Z -> top_program) : Prop := forall args,
-    (exists n, updates X NUM_LOCK LOCK_PAGEMAP_BASE n (g args)) \/ transaction X NUM_LOCK LOCK_PAGEMAP_BASE kernel_updates (g args).
+    (exists n, updates X object_locks LOCK_PAGEMAP_BASE n (g args)) \/ transaction X object_locks LOCK_PAGEMAP_BASE kernel_updates (g args).
 
   Ltac case_functions H :=
     repeat (apply elem_of_cons in H as [[= -> ->]|H]); [..|by apply elem_of_nil in H].
@@ -82,10 +85,10 @@ Section top.
   Proof. simpl. destruct st; try done. by intros [= ->]. Qed.
   Lemma frames_out st s : slot_out frames st = Some s -> st = slot_in frames s.
   Proof. simpl. destruct st; try done. by intros [= ->]. Qed.
-  Lemma frame_lock_range : 0 <= slot_lock frames < NUM_LOCK.
-  Proof. simpl. unfold LOCK_FRAME, NUM_LOCK. lia. Qed.
-  Lemma container_lock_range : 0 <= slot_lock containers < NUM_LOCK.
-  Proof. simpl. unfold LOCK_CONTAINER, NUM_LOCK. lia. Qed.
+  Lemma frame_lock_range : 0 <= slot_lock frames < object_locks.
+  Proof. simpl. unfold LOCK_FRAME, object_locks, LOCK_SHARE. lia. Qed.
+  Lemma container_lock_range : 0 <= slot_lock containers < object_locks.
+  Proof. simpl. unfold LOCK_CONTAINER, object_locks, LOCK_SHARE. lia. Qed.
   Lemma frame_lock_below : slot_lock frames < LOCK_PAGEMAP_BASE.
   Proof. done. Qed.
   Lemma container_lock_below : slot_lock containers < LOCK_PAGEMAP_BASE.
@@ -103,7 +106,7 @@ Section top.
   Proof.
     pose proof frame_lock_range. pose proof container_lock_range. pose proof frame_lock_below.
     pose proof container_lock_below. pose proof containers_out. pose proof frames_out.
-    assert (Hret : forall v : Z, updates X NUM_LOCK LOCK_PAGEMAP_BASE 0 (Ret v)) by constructor.
+    assert (Hret : forall v : Z, updates X object_locks LOCK_PAGEMAP_BASE 0 (Ret v)) by constructor.
     intros Hf args. left. unfold frame_functions in Hf. case_functions Hf.
     - exists 4%nat. by apply alloc_updates with (n := 0%nat).
     - exists 3%nat. by apply alloc_private_updates with (n := 0%nat).
@@ -116,8 +119,8 @@ Section top.
   Lemma shares_out st s : slot_out shares st = Some s -> st = slot_in shares s.
   Proof. simpl. destruct st; try done. by intros [= ->]. Qed.
   Lemma share_transaction n p : (n <=? kernel_updates)%nat = true ->
-    transacts X NUM_LOCK LOCK_PAGEMAP_BASE LOCK_SHARE (slot_object shares) n p ->
-    transaction X NUM_LOCK LOCK_PAGEMAP_BASE kernel_updates (Act (Lock (ACQUIRE, [LOCK_SHARE])) (fun _ => p)).
+    transacts X object_locks LOCK_PAGEMAP_BASE LOCK_SHARE (slot_object shares) n p ->
+    transaction X object_locks LOCK_PAGEMAP_BASE kernel_updates (Act (Lock (ACQUIRE, [LOCK_SHARE])) (fun _ => p)).
   Proof.
     intros Hn Hp. apply (transaction_more _ _ _ n); [|by apply Nat.leb_le]. exists LOCK_SHARE, (slot_object shares), p.
     do 4 (split; [done|]). by apply transacts_is_dependent.
@@ -125,7 +128,7 @@ Section top.
   Lemma share_function_disciplined f : keeps (svalid := share_valid) f -> disciplined_function (top_share X shares f).
   Proof.
     intros Hf args. unfold top_share. destruct (f args) as [g|] eqn:E; [right|left; exists 0%nat; constructor].
-    apply (share_transaction 0); [done|]. by apply (share_transacts X shares NUM_LOCK LOCK_PAGEMAP_BASE shares_out f args g).
+    apply (share_transaction 0); [done|]. by apply (share_transacts X shares object_locks LOCK_PAGEMAP_BASE shares_out f args g).
   Qed.
   Lemma share_functions_disciplined f g : (f, g) ∈ share_functions -> disciplined_function g.
   Proof.
@@ -145,9 +148,9 @@ Section top.
   Lemma map_functions_disciplined f g : (f, g) ∈ map_functions -> disciplined_function g.
   Proof.
     intros Hf args. destruct (layers.pagemap.top.ClientFunctions.map_functions_transactions X kernel_entry containers frames cpu_frames maps
-      containers_out frames_out maps_out NUM_LOCK LOCK_PAGEMAP_BASE f g args frame_lock_range container_lock_range
+      containers_out frames_out maps_out object_locks LOCK_PAGEMAP_BASE f g args frame_lock_range container_lock_range
       frame_lock_below container_lock_below) as [H|H]; [|done|left; by exists 0%nat|by right].
-    intros p Hp. simpl. unfold LOCK_PAGEMAP_BASE, NUM_LOCK, NUM_PROCESS in *. lia.
+    intros p Hp. simpl. unfold LOCK_PAGEMAP_BASE, object_locks, LOCK_SHARE, NUM_PROCESS in *. lia.
   Qed.
 
   Lemma kernel_functions_disciplined f g : (f, g) ∈ kernel_functions -> disciplined_function g.
@@ -161,14 +164,16 @@ Section top.
   (** ** The obligations of the general theorems *)
   Notation kernel_spec := (expand_spec X kernel_top).
 
-  Theorem kernel_disciplined : spec_disciplined X NUM_LOCK kernel_budget kernel_spec.
+  Theorem kernel_disciplined_few : spec_disciplined X object_locks kernel_budget kernel_spec.
   Proof using.
     intros f args p n a H Ha. unfold expand_spec in H. destruct (kernel_top f args) as [q|] eqn:E; [|done].
     injection H as <-. apply kernel_top_inv in E as (g & Hg & -> & _).
     apply kernel_functions_disciplined in Hg. destruct (Hg args) as [[m Hm]|Hp].
-    - eapply (updates_function X NUM_LOCK kernel_budget kernel_one_lock); [by apply Nat.leb_le|exact Hm|exact Ha].
-    - eapply (transaction_keeps_discipline X NUM_LOCK LOCK_PAGEMAP_BASE kernel_budget kernel_one_lock); [exact Hp|by apply Nat.ltb_lt|exact Ha].
+    - eapply (updates_function X object_locks kernel_budget kernel_one_lock); [by apply Nat.leb_le|exact Hm|exact Ha].
+    - eapply (transaction_keeps_discipline X object_locks LOCK_PAGEMAP_BASE kernel_budget kernel_one_lock); [exact Hp|by apply Nat.ltb_lt|exact Ha].
   Qed.
+  Theorem kernel_disciplined : spec_disciplined X NUM_LOCK kernel_budget kernel_spec.
+  Proof using. intros f args p n a H Ha. apply (disciplined_more X object_locks); [done|by eapply kernel_disciplined_few]. Qed.
   Theorem kernel_atomic_locks f args p : kernel_top f args = Some p -> atomic_locks X kernel_atomic p.
   Proof using.
     intros (g & Hg & -> & _)%kernel_top_inv. apply kernel_functions_disciplined in Hg.

@@ -1,10 +1,11 @@
 (** All that [Main] assumes can be met at once: on 16 CPUs, 144 threads serve the timer's interrupt, the periods and the deadlines that it
     returns, decide, hand over, yield, show their numbers, sleep until a deadline, end, and are started again, above the spin locks, with a
-    clock that runs on each time that it is read. Those that have slept charge a frame to the root container, whose lock all of them take.
+    clock that runs on each time that it is read. Those that have slept charge a frame to the root container, whose lock all of them take, and open, signal
+    or poll a notification.
 
     Each CPU's idle thread begins, and wakes one other thread first; the rest wait for their first turn. *)
 From Ashlar Require Import layers.pagemap.Code layers.timer.Proof witness.SchedulerStart Main layers.sched.budget.ClockModel.
-From Ashlar Require Export witness.Memory witness.System.
+From Ashlar Require Export witness.Memory witness.System layers.notify.InitialCells.
 Local Open Scope Z_scope.
 Local Opaque gmap_lookup gmap_partial_alter.
 
@@ -22,6 +23,8 @@ Definition is_free (v : Z) : bool := (v =? THREAD_UNUSED) || (v =? thread_is_exi
 Definition rests_never (s : turn) : bool := is_idle s || is_last s.
 (** When to be woken: later each time. *)
 Definition deadline_of (s : turn) : Z := (20 * rounds s) mod horizon.
+(** The notification that all use. *)
+Definition NOTE : Z := 3.
 Definition workers : client := Client turn
   (fun _ s => match step_of s with
     | 0%nat => CCall "sched_timer_interrupt" []
@@ -34,7 +37,9 @@ Definition workers : client := Client turn
                else CCall "sched_prepare_block" [Z.of_nat (who_is s)]
     | 5%nat => if is_idle s then if is_free (answered s) then CCall "thread_reset" [last_of s; 0] else CTau (Turn (who_is s) 0 0 (rounds s))
                else if is_last s then CTau (Turn (who_is s) 0 0 (rounds s)) else CCall "sched_block" []
-    | _ => if is_idle s then CCall "sched_ready" [last_of s] else if is_last s then CTau (Turn (who_is s) 0 0 (rounds s)) else CCall "container_charge" [ROOT; 1]
+    | 6%nat => if is_idle s then CCall "sched_ready" [last_of s] else if is_last s then CTau (Turn (who_is s) 0 0 (rounds s)) else CCall "container_charge" [ROOT; 1]
+    | _ => if rests_never s then CTau (Turn (who_is s) 0 0 (rounds s)) else if rounds s mod 3 =? 0 then CCall "notify_open" [NOTE]
+           else if rounds s mod 3 =? 1 then CCall "notify_signal" [NOTE; 1] else CCall "notify_poll" [NOTE]
     end)
   (fun s v => match step_of s with
     | 0%nat => Turn (who_is s) 1 v (rounds s)
@@ -43,11 +48,12 @@ Definition workers : client := Client turn
     | 3%nat => Turn (who_is s) 4 v (rounds s)
     | 4%nat => Turn (who_is s) 5 v (rounds s)
     | 5%nat => Turn (who_is s) 6 v (rounds s)
+    | 6%nat => if rests_never s then Turn (who_is s) 0 v (rounds s + 1) else Turn (who_is s) 7 v (rounds s)
     | _ => Turn (who_is s) 0 v (rounds s + 1)
     end).
 Definition worker_stage (s : turn) : stage := if rests_never s then Goes else match step_of s with 0%nat | 1%nat | 2%nat | 3%nat => Goes | 4%nat => Armed | 5%nat => Marked | _ => Goes end.
 Definition worker_due (s : turn) : option Z :=
-  if Nat.eqb (step_of s) 1 && is_event (answered s) then Some (answered s) else if is_idle s && Nat.leb 6 (step_of s) then Some (last_of s) else None.
+  if Nat.eqb (step_of s) 1 && is_event (answered s) then Some (answered s) else if is_idle s && Nat.eqb (step_of s) 6 then Some (last_of s) else None.
 Definition worker_free (s : turn) : option Z := if is_idle s && Nat.eqb (step_of s) 5 && is_free (answered s) then Some (last_of s) else None.
 Definition worker_of (t : nat) (s : turn) : Prop := who_is s = t.
 
@@ -62,10 +68,10 @@ Definition arch_functions : list (string * fundef) :=
    ("arch_need_resched", arch_need_resched_code); ("arch_set_need_resched", arch_set_need_resched_code);
    ("arch_floor", arch_floor_code); ("arch_set_floor", arch_set_floor_code); ("arch_clock_ns", arch_clock_ns_code); ("arch_counter", arch_counter_code);
    ("arch_timer_arm", arch_nothing 1); ("arch_loaded_root", arch_nothing 0); ("arch_fpu_left", arch_nothing 0); ("arch_fpu_leave", arch_nothing 0);
-   ("arch_fpu_unused", arch_nothing 0)]%string.
+   ("arch_fpu_unused", arch_nothing 0); ("intc_send", arch_nothing 2)]%string.
 Definition all_functions : list (string * fundef) :=
   sched_module_list ++ queue_module_list ++ thread_module_list ++ pagemap_module_list ++ timer_module_list ++ arch_functions ++
-  container_module_list ++ frame_module_list ++ share_module_list.
+  container_module_list ++ frame_module_list ++ share_module_list ++ notify_module_list ++ uctx_module_list ++ records_module_list.
 Definition scheduler_code : module := module_of all_functions.
 
 Lemma module_of_in l f fd : module_of l f = Some fd -> (f, fd) ∈ l.
@@ -98,7 +104,13 @@ Proof. apply (has_all container_module_list). intros x Hx. unfold all_functions.
 Local Lemma code_frame f fd : frame_module f = Some fd -> scheduler_code f = Some fd.
 Proof. apply (has_all frame_module_list). intros x Hx. unfold all_functions. rewrite !elem_of_app. by do 7 right; left. Qed.
 Local Lemma code_share f fd : share_module f = Some fd -> scheduler_code f = Some fd.
-Proof. apply (has_all share_module_list). intros x Hx. unfold all_functions. rewrite !elem_of_app. by do 8 right. Qed.
+Proof. apply (has_all share_module_list). intros x Hx. unfold all_functions. rewrite !elem_of_app. by do 8 right; left. Qed.
+Local Lemma code_notify f fd : notify_module f = Some fd -> scheduler_code f = Some fd.
+Proof. apply (has_all notify_module_list). intros x Hx. unfold all_functions. rewrite !elem_of_app. by do 9 right; left. Qed.
+Local Lemma code_uctx f fd : uctx_module f = Some fd -> scheduler_code f = Some fd.
+Proof. apply (has_all uctx_module_list). intros x Hx. unfold all_functions. rewrite !elem_of_app. by do 10 right; left. Qed.
+Local Lemma code_records f fd : records_module f = Some fd -> scheduler_code f = Some fd.
+Proof. apply (has_all records_module_list). intros x Hx. unfold all_functions. rewrite !elem_of_app. by do 11 right. Qed.
 Local Lemma code_switch f fd : switch_module f = Some fd -> scheduler_code f = Some fd.
 Proof. apply (has_arch (take 3 arch_functions)). intros x Hx. rewrite <- (take_drop 3 arch_functions). apply elem_of_app. by left. Qed.
 Local Lemma code_resched f fd : resched_module f = Some fd -> scheduler_code f = Some fd.
@@ -109,7 +121,7 @@ Qed.
 Definition exports (_ : string) : bool := true.
 Theorem code_has_scheduler : has_scheduler exports scheduler_code.
 Proof.
-  split; [exact code_sched|exact code_queue|exact code_thread|exact code_pagemap|exact code_switch|exact code_resched|reflexivity..|].
+  split; [exact code_sched|exact code_queue|exact code_thread|exact code_pagemap|exact code_switch|exact code_resched|exact code_notify|exact code_uctx|exact code_records|reflexivity..|].
   by repeat apply Forall_cons_2; try apply Forall_nil_2.
 Qed.
 
@@ -139,10 +151,11 @@ Proof.
 Qed.
 Theorem code_arch_does : arch_does nothing no_entry scheduler_code (SchedulerClients.thread_of home_of 144) timer_of (fun _ => True).
 Proof.
-  split; [|intros c; by apply clock_model, counter_timed; [exact code_timer|..]|intros c; by apply arch_nothing_keeps..| |].
+  split; [|intros c; by apply clock_model, counter_timed; [exact code_timer|..]|intros c; by apply arch_nothing_keeps..| | |].
   - intros c e t [Hd Hr]. eapply timed_mono; [|apply (timer_arm_timed nothing no_entry scheduler_code c); [exact code_timer|reflexivity| |exact Hd]].
     + intros v e' [_ ->]. split; [eexists; apply own_lookup|]. intros u Hu. rewrite !own_lookup_ne by (unfold field_cell; congruence). by apply Hr.
     + eapply timed_mono; [|by apply (arch_nothing_timed _ 1)]. by intros _ d ->.
+  - intros c e to v He _. eapply timed_mono; [|by apply (arch_nothing_timed _ 2)]. by intros _ d ->.
   - intros c e t [_ Hr] Ht. destruct (Hr t Ht) as [(root & Hroot & Hok & Hne) _]. by exists root.
   - intros c e t root [Hd Hr] Ht Hok Hne. destruct (Hr t Ht) as ((root0 & Hroot & _) & Hwk & Hwo). split; [done|]. split; [done|]. split; [by eexists|]. split.
     + rewrite !own_lookup_ne by (unfold field_cell; congruence). done.
@@ -163,11 +176,11 @@ Proof.
   split; [exact root_frames_word|exact frames_free_valid|exact share.Invariant.share_initial_valid| |apply lock_memory_other].
   exact (lock_memory_objects no_entry root_frames root_frames_word frames_free frames_free_valid no_shares share.Invariant.share_initial_valid).
 Qed.
-Notation start_locks := (locks kernel_budget NUM_LOCK locked_memory kernel_guarded).
+Notation start_locks := (locks kernel_budget NUM_LOCK (all_start locked_memory note_memory) all_guarded).
 (** A CPU's cells are none of these. *)
-Lemma cpu_cell_unlocked c x : cell_of_cpu c x = true -> unlocked_cell x = true.
+Lemma cpu_cell_parked c x : cell_of_cpu c x = true -> parked_cell x = true.
 Proof.
-  unfold cell_of_cpu. intros [Hc Hx]%andb_true_iff. apply (start_unlocked c); [apply Nat.ltb_lt in Hc; unfold NUM_CPU; lia|].
+  unfold cell_of_cpu. intros [Hc Hx]%andb_true_iff. apply (start_parked c); [apply Nat.ltb_lt in Hc; unfold NUM_CPU; lia|].
   exact (bool_decide_eq_true_1 _ Hx).
 Qed.
 Notation worker_uses := (uses no_entry root_frames frames_free no_shares).
@@ -187,13 +200,13 @@ Lemma workers_call : keeps_calls workers home_of 144 (fun _ => True) worker_of w
 Proof.
   intros t [w n v k] Ht. unfold worker_of. cbn [who_is]. intros ->. pose (idle := Nat.ltb t 16). pose (last := Nat.leb 128 t).
   assert (forall m u j, worker_stage (Turn t m u j) = if idle || last then Goes else match m with 0%nat | 1%nat | 2%nat | 3%nat => Goes | 4%nat => Armed | 5%nat => Marked | _ => Goes end) as Hstage by done.
-  assert (forall m u j, worker_due (Turn t m u j) = if Nat.eqb m 1 && is_event u then Some u else if idle && Nat.leb 6 m then Some (128 + Z.of_nat t) else None) as Hdue by done.
+  assert (forall m u j, worker_due (Turn t m u j) = if Nat.eqb m 1 && is_event u then Some u else if idle && Nat.eqb m 6 then Some (128 + Z.of_nat t) else None) as Hdue by done.
   assert (forall m u j, worker_free (Turn t m u j) = if idle && Nat.eqb m 5 && is_free u then Some (128 + Z.of_nat t) else None) as Hfree by done.
   assert (forall m u j, (m <= 3)%nat -> worker_stage (Turn t m u j) = Goes) as Hgoes by (intros m u j Hm; rewrite Hstage; destruct (_ || _); [done|]; by destruct m as [|[|[|[|m]]]]; [..|lia]).
-  assert (forall m u j, (m <= 4)%nat -> worker_free (Turn t m u j) = None) as Hno by (intros m u j Hm; rewrite Hfree, (proj2 (Nat.eqb_neq m 5)) by lia; by rewrite andb_false_r).
-  assert (forall m u j, (m <= 5)%nat -> (m = 1%nat -> is_event u = false) -> worker_due (Turn t m u j) = None) as Hnone.
-  { intros m u j Hm He. rewrite Hdue, (proj2 (Nat.leb_gt 6 m)), andb_false_r by lia. destruct (Nat.eqb_spec m 1) as [E|]; [by rewrite (He E)|done]. }
-  destruct n as [|[|[|[|[|[|n]]]]]]; cbn [cnext workers step_of answered who_is].
+  assert (forall m u j, m <> 5%nat -> worker_free (Turn t m u j) = None) as Hno by (intros m u j Hm; rewrite Hfree, (proj2 (Nat.eqb_neq m 5)) by lia; by rewrite andb_false_r).
+  assert (forall m u j, m <> 6%nat -> (m = 1%nat -> is_event u = false) -> worker_due (Turn t m u j) = None) as Hnone.
+  { intros m u j Hm He. rewrite Hdue, (proj2 (Nat.eqb_neq m 6)), andb_false_r by lia. destruct (Nat.eqb_spec m 1) as [E|]; [by rewrite (He E)|done]. }
+  destruct n as [|[|[|[|[|[|[|n]]]]]]]; cbn [cnext workers step_of answered who_is].
   - split; [done|]. apply may_serve_timer; [by apply Hgoes; lia|]. intros x. cbn [creturn workers step_of who_is rounds].
     split; [by apply Hgoes; lia|]. split; [|by apply Hno; lia]. rewrite Hdue. cbn [Nat.eqb andb]. destruct (is_event x); [by right|left]. by rewrite andb_false_r.
   - assert (is_event v = true -> goes_on workers worker_stage worker_due worker_free (Turn t 1 v k)) as Hserved.
@@ -234,52 +247,64 @@ Proof.
       * unfold as_before. rewrite !Hstage, !Hnone, !Hfree by first [lia|done]. cbn [andb Nat.eqb]. by rewrite Ef.
     + split; [done|]. unfold as_before. rewrite !Hstage, !Hnone, !Hfree by first [lia|done]. done.
     + split; [done|]. apply may_block_now; [by rewrite Hstage|]. intros x. cbn [creturn workers step_of who_is rounds]. split_and!; [by rewrite Hstage|by rewrite Hdue|by rewrite Hfree].
-  - unfold is_idle, is_last. cbn [who_is]. fold idle last. destruct idle eqn:Ei; [|destruct last eqn:El]; (split; [done|]).
+  - unfold is_idle, is_last. cbn [who_is]. fold idle last. destruct idle eqn:Ei; [|destruct last eqn:El]; (split; [first [done|intros x; cbn [creturn workers step_of]; by destruct (rests_never _)]|]).
     + apply may_wake; [by rewrite Hstage|apply Nat.ltb_lt in Ei; unfold last_of, NUM_THREAD; cbn [who_is]; lia|by rewrite Hdue|]. intros x. cbn [creturn workers step_of who_is rounds].
+      unfold rests_never, is_idle, is_last. cbn [who_is]. fold idle last. rewrite Ei. cbn [orb].
       split_and!; [by rewrite Hstage|apply Hnone; [lia|done]|apply Hno; lia].
     + unfold as_before. rewrite !Hstage, !Hdue, !Hfree. done.
-    + apply may_use; [by apply uses_charge|]. intros x. cbn [creturn workers step_of who_is rounds]. unfold as_before. by rewrite !Hstage, !Hdue, !Hfree.
+    + apply may_use; [by apply uses_charge|]. intros x. cbn [creturn workers step_of who_is rounds]. unfold rests_never, is_idle, is_last. cbn [who_is]. fold idle last. rewrite Ei, El. cbn [orb].
+      unfold as_before. by rewrite !Hstage, !Hdue, !Hfree.
+  - unfold rests_never, is_idle, is_last. cbn [who_is rounds]. fold idle last.
+    assert (forall m u j, (m = 0%nat) -> as_before workers worker_stage worker_due worker_free (Turn t (7 + n) v k) (Turn t m u j)) as Hsame.
+    { intros m u j ->. unfold as_before. rewrite !Hstage, !Hdue, !Hfree. cbn [Nat.add Nat.eqb andb]. by rewrite !andb_false_r. }
+    destruct (idle || last) eqn:Eil; [split; [done|by apply Hsame]|].
+    assert (forall f args, notifies f args -> (forall x, worker_of t (creturn workers (Turn t (7 + n) v k) x)) /\
+      call_may workers home_of 144 (fun _ => True) worker_stage worker_due worker_free worker_uses t (Turn t (7 + n) v k) f args) as Hcall.
+    { intros f args Hf. split; [done|]. apply may_notify; [exact Hf|]. intros x. by apply Hsame. }
+    destruct (k mod 3 =? 0); [|destruct (k mod 3 =? 1)]; apply Hcall; exists NOTE; (split; [done|]); [left; split; [names|done]|right; split; [done|by eexists]|left; split; [names|done]].
 Qed.
 
-Lemma none_mine c : OwnCells.mine cell_of_cpu unlocked_cell c ∅.
+Lemma none_mine c : OwnCells.mine cell_of_cpu parked_cell c ∅.
 Proof. intros x v H. change ((∅ : gmap cell Z) !! x = Some v) in H. by rewrite lookup_empty in H. Qed.
 
 Lemma workers_begin t : (t < 144)%nat -> exists u m, begins t = @Idle _ _ workers (c_engine (arch_builtins no_entry) scheduler_code exports) u m /\
   worker_of t u /\ worker_stage u = Goes /\ worker_due u = None /\ worker_free u = None.
 Proof. intros _. eexists _, _. split; [reflexivity|]. split; [done|].
-  split; [unfold worker_stage; by destruct (rests_never _)|]. unfold worker_due, worker_free. cbn [step_of Nat.eqb Nat.leb andb]. by rewrite !andb_false_r.
+  split; [unfold worker_stage; by destruct (rests_never _)|]. unfold worker_due, worker_free. cbn [step_of Nat.eqb andb]. by rewrite !andb_false_r.
 Qed.
 
 Section runs.
   Notation L := start_locks.
-  Notation calm := (LockEvents.calm (L := L) Some locked_memory).
-  Notation sound := (locks_sound no_entry root_frames frames_free no_shares locked_memory L Some 16).
-  Notation settled := (locks_settled no_entry root_frames frames_free no_shares L Some).
-  Definition workers_layer := thread_layer L (cell_baton cell_of_cpu unlocked_cell) 144 home_of first_of calm.
+  Notation object_event_of := (few_event_of object_locks L Some).
+  Notation calm := (LockEvents.calm object_event_of locked_memory (few_alone_of object_locks L Some)).
+  Notation sound := (fun l => locks_sound no_entry root_frames frames_free no_shares locked_memory L object_event_of 16 l /\ guards_hold locked_memory note_memory L Some l).
+  Notation settled := (locks_settled no_entry root_frames frames_free no_shares L object_event_of).
+  Definition workers_layer := thread_layer L (cell_baton cell_of_cpu parked_cell) 144 home_of first_of calm.
   Definition workers_agent := thread_agent T.
   Lemma home_cpu t : (t < 144)%nat -> (home_of t < 16)%nat.
   Proof using. intros _. by apply Nat.mod_upper_bound. Qed.
-  Theorem workers_start t : (t < 144)%nat -> between_calls no_entry workers exports scheduler_code L 144 home_of first_of begins cell_of_cpu unlocked_cell calm sound settled
+  Theorem workers_start t : (t < 144)%nat -> between_calls no_entry workers exports scheduler_code L 144 home_of first_of begins cell_of_cpu parked_cell calm sound settled
     (SchedulerClients.thread_of home_of 144) timer_of (fun c to Y => promised c (SchedulerClients.thread_of home_of 144 c) to Y)
     (can workers 144 home_of worker_of worker_stage worker_due worker_free) t (threads_at_start t) [].
   Proof using.
     intros Ht. unfold threads_at_start, between_calls. destruct (Nat.ltb t 16) eqn:Hlarge; [pose proof (proj1 (Nat.ltb_lt t 16) Hlarge) as Hlt|].
     + assert (home_of t = t) as E by (by apply Nat.mod_small). assert (Z.of_nat t < NUM_CPU) as Hc by (unfold NUM_CPU; lia).
-      left. exists (idle_turn t), ∅, None, (start_of_cpu t), (start_state t). unfold can, whole_promise. rewrite E. split; [done|]. split; [split; [split; [exact E|done]|done]|]. split; [apply calm_parts; by split|]. split; [apply (locks_sound_start no_entry root_frames frames_free no_shares locked_memory locked_at_start)|]. split; [apply locks_settled_start|].
+      left. exists (idle_turn t), ∅, None, (start_of_cpu t), (start_state t). unfold can, whole_promise. rewrite E. split; [done|]. split; [split; [split; [exact E|done]|done]|]. split; [apply calm_parts; by split_and!|].
+      split; [split; [apply (locks_sound_start no_entry root_frames frames_free no_shares locked_memory locked_at_start)|apply (guards_hold_start locked_memory note_memory L Some note_memory_guarded)]|]. split; [apply locks_settled_start|].
       split; [by apply start_holds|]. split; [done|]. split; [split; [done|]|split; [|apply none_mine]].
       * assert (worker_stage (idle_turn t) = Goes) as -> by (unfold worker_stage, rests_never, is_idle; cbn [who_is idle_turn]; by rewrite (proj2 (Nat.ltb_lt t 16) Hlt)).
         split; [by apply start_promised|]. split; [|by intros x; unfold worker_free; cbn [step_of idle_turn Nat.eqb]; rewrite andb_false_r].
-        intros v Hv. unfold worker_due in Hv. cbn [step_of answered idle_turn Nat.eqb Nat.leb andb] in Hv. rewrite andb_false_r in Hv. destruct (is_event (sleeper_of t)); [|done]. injection Hv as <-.
+        intros v Hv. unfold worker_due in Hv. cbn [step_of answered idle_turn Nat.eqb andb] in Hv. rewrite andb_false_r in Hv. destruct (is_event (sleeper_of t)); [|done]. injection Hv as <-.
         intros x Hx. split; [unfold sleeper_of, SCHED_RELEASE_BASE, NUM_CPU in *; lia|]. intros <-. split; [by apply start_sleeps|apply lookup_empty].
       * intros x. unfold cell_of_cpu. rewrite (proj2 (Nat.ltb_lt t 16) Hlt). cbn [andb]. by rewrite bool_decide_eq_true.
     + right. exists (Turn t 5 0 0), ∅. split; [done|]. split; [apply none_mine|]. intros Y [HY _].
       cbn [creturn workers step_of who_is rounds]. split; [done|]. assert (worker_stage (Turn t 6 0 0) = Goes) as -> by (unfold worker_stage; by destruct (rests_never _)).
-      split_and!; [done|intros v|intros x]; unfold worker_due, worker_free, is_idle; cbn [who_is step_of Nat.eqb Nat.leb andb]; by rewrite Hlarge.
+      split_and!; [done|intros v|intros x]; unfold worker_due, worker_free, is_idle; cbn [who_is step_of Nat.eqb andb]; by rewrite Hlarge.
   Qed.
   Theorem workers_never_wrong : never_wrong 144 workers_layer workers_agent threads_at_start.
   Proof using.
-    apply (Main.threads_never_wrong no_entry workers exports scheduler_code code_has_scheduler code_has_kernel root_frames frames_free no_shares locked_memory locked_at_start
-      nothing L Some (locks_have_locks _ _ _ _) 16 144 ltac:(done) ltac:(done) home_of first_of home_cpu begins cell_of_cpu cpu_cell_unlocked timer_of (fun _ => True) code_arch_does
+    apply (Main.threads_never_wrong no_entry workers exports scheduler_code code_has_scheduler code_has_kernel root_frames frames_free no_shares locked_memory note_memory locked_at_start note_memory_guarded
+      nothing L Some (locks_have_locks _ _ _ _) 16 144 ltac:(done) ltac:(done) home_of first_of home_cpu begins cell_of_cpu cpu_cell_parked timer_of (fun _ => True) code_arch_does
       worker_of worker_stage worker_due worker_free workers_call workers_begin threads_at_start workers_start).
   Qed.
 End runs.

@@ -53,24 +53,28 @@ Lemma memory_of_disjoint c c' : c <> c' -> memory_of c ##ₘ memory_of c'.
 Proof. intros Hne. apply map_disjoint_spec. intros x v w Hv%memory_of_home Hw%memory_of_home. lia. Qed.
 
 (** Nor is any a lock's. *)
-Lemma memory_of_lock c k : memory_of c ##ₘ locked_memory k.
+Notation locked := (all_start locked_memory note_memory).
+Lemma memory_of_lock c k : memory_of c ##ₘ locked k.
 Proof.
-  apply map_disjoint_spec. intros x v w Hv Hw. assert (unlocked_cell x = true) as Hx.
-  { apply (cpu_cell_unlocked c). unfold memory_of in Hv. unfold cell_of_cpu. destruct (Nat.ltb c 16); [|change ((∅ : gmap cell Z) !! x = Some v) in Hv; by rewrite lookup_empty in Hv].
+  apply map_disjoint_spec. intros x v w Hv Hw. assert (parked_cell x = true) as Hp.
+  { apply (cpu_cell_parked c). unfold memory_of in Hv. unfold cell_of_cpu. destruct (Nat.ltb c 16); [|change ((∅ : gmap cell Z) !! x = Some v) in Hv; by rewrite lookup_empty in Hv].
     rewrite (right_id_L ∅ (∪)) in Hv. apply bool_decide_eq_true. by exists v. }
+  pose proof (parked_unlocked x Hp) as Hx. unfold all_start in Hw. destruct (notification_of k) as [n|] eqn:En.
+  { assert (thread_guard_cells k x) as Hk%thread_guard_apart; [|congruence]. exists n. split; [done|]. apply notification_of_some in En as [_ Hn].
+    apply (notify_guarded_cells n (note_memory n) (note_memory_guarded n Hn)). by eexists. }
   destruct (kernel_object_of k) as [o|] eqn:Eo.
   - pose proof (object_cells no_entry root_frames frames_free no_shares k o _ _ x w Eo (objects_represented _ _ _ _ _ locked_at_start k o Eo) Hw). congruence.
   - pose proof (others_without _ _ _ _ _ locked_at_start k Eo) as E. rewrite E in Hw. change ((∅ : gmap cell Z) !! x = Some w) in Hw. by rewrite lookup_empty in Hw.
 Qed.
-Lemma locked_apart k k' : k <> k' -> locked_memory k ##ₘ locked_memory k'.
-Proof. apply (start_apart no_entry root_frames frames_free no_shares locked_memory locked_at_start). Qed.
+Lemma locked_apart k k' : k <> k' -> locked k ##ₘ locked k'.
+Proof. apply (all_start_apart no_entry root_frames frames_free no_shares locked_memory locked_at_start note_memory note_memory_guarded). Qed.
 
 (** ** All together *)
 Section shared.
   Context (algorithm : lock_algorithm) (fairness_bound : nat).
   Notation Mlock := (lock_module algorithm).
   Notation contending := (lock_contending algorithm 16 kernel_budget fairness_bound).
-  Notation O := (atomic_ownership locked_memory kernel_guarded (bounded_fair fairness_bound contending)).
+  Notation O := (atomic_ownership locked all_guarded (bounded_fair fairness_bound contending)).
   Notation locks := start_locks.
   Notation S := (shared_kernel no_entry scheduler_code exports workers).
   Notation S0 := (shared_kernel no_entry (module_union scheduler_code Mlock) exports workers).
@@ -106,19 +110,21 @@ Section shared.
       change ((∅ : gmap cell Z) !! x = Some v) in Hx. by rewrite lookup_empty in Hx.
   Qed.
   Notation lock_count := (Z.to_nat NUM_LOCK).
-  Notation memory := (KernelChain.memory 16 locked_memory memory_of lock_count).
+  Notation memory := (KernelChain.memory 16 locked memory_of lock_count).
   Lemma memory_whole c : (c < 16)%nat -> memory_of c ⊆ memory.
   Proof using.
-    intros Hc. apply (piece_memory 16 locked_memory memory_of lock_count memory_of_disjoint memory_of_lock locked_apart (inl c)).
+    intros Hc. apply (piece_memory 16 locked memory_of lock_count memory_of_disjoint memory_of_lock locked_apart (inl c)).
     apply elem_of_app. left. apply elem_of_list_fmap. exists c. split; [done|]. apply elem_of_seq. lia.
   Qed.
-  Lemma memory_locked k : locked_memory k ⊆ memory.
+  Lemma memory_locked k : locked k ⊆ memory.
   Proof using.
     destruct (decide (0 <= k < NUM_LOCK)) as [Hk|Hk].
-    - apply (piece_memory 16 locked_memory memory_of lock_count memory_of_disjoint memory_of_lock locked_apart (inr k)).
+    - apply (piece_memory 16 locked memory_of lock_count memory_of_disjoint memory_of_lock locked_apart (inr k)).
       apply elem_of_app. right. apply elem_of_list_fmap. exists (Z.to_nat k). split; [simpl; by rewrite Z2Nat.id by lia|]. apply elem_of_seq.
       pose proof (proj1 (Z2Nat.inj_lt k NUM_LOCK (proj1 Hk) ltac:(done)) (proj2 Hk)). lia.
-    - assert (kernel_object_of k = None) as E.
+    - assert (notification_of k = None) as En.
+      { destruct (notification_of k) as [n|] eqn:En; [|done]. apply notification_of_some in En as [-> Hn]. unfold LOCK_NOTIFY_BASE, NUM_NOTIFICATION, NUM_LOCK in *. lia. }
+      unfold all_start. rewrite En. assert (kernel_object_of k = None) as E.
       { destruct (kernel_object_of k) as [o|] eqn:E; [|done]. apply kernel_object_guards in E. destruct Hk. destruct E; unfold LOCK_PAGEMAP_BASE, NUM_PROCESS, NUM_LOCK in *; try done; lia. }
       pose proof (others_without _ _ _ _ _ locked_at_start k E) as ->. apply map_empty_subseteq.
   Qed.
@@ -136,7 +142,7 @@ Section shared.
   Theorem workers_on_shared_memory g : workers_reach g -> workers_safe g.
   Proof using.
     unfold workers_reach, workers_safe. intros Hg. destruct (kernel_on_shared_memory algorithm no_entry 16 fairness_bound ltac:(done) workers exports scheduler_code code_has_scheduler code_has_kernel
-      root_frames frames_free no_shares locked_memory locked_at_start locks_apart 144 ltac:(done) home_of first_of begins cell_of_cpu cpu_cell_unlocked timer_of (fun _ => True) code_arch_does
+      root_frames frames_free no_shares locked_memory note_memory locked_at_start note_memory_guarded locks_apart 144 ltac:(done) home_of first_of begins cell_of_cpu cpu_cell_parked timer_of (fun _ => True) code_arch_does
       worker_of worker_stage worker_due worker_free workers_call workers_begin threads_at_start started workers_start) with (m0 := memory_of) (memory := memory)
       (fairness := fair) (g := g) as (H1 & H2 & _); [..|done|by split].
     - intros t Ht Hp x v Hx. rewrite memory_of_thread in Hx. unfold threads_at_start, memory_of in *. destruct (Nat.ltb t 16); [discriminate Hp|].

@@ -1,6 +1,6 @@
 (** A memory in which a CPU's scheduler can begin: its idle thread runs, another one is blocked, the rest are unused, no time is reserved, no
     event is to come, and the alarm is off. *)
-From Ashlar Require Export layers.UnlockedCells.
+From Ashlar Require Export layers.ThreadLocks.
 From Ashlar Require Export layers.sched.ready.InitialCells layers.sched.cpu.PromiseRelease layers.sched.cpu.PromiseStart.
 Local Open Scope Z_scope.
 Local Opaque gmap_lookup gmap_partial_alter.
@@ -170,12 +170,16 @@ Section start.
     let '(o, _, f, _) := x in
     if existsb (String.eqb o) ["queue"; "queue_node"; "sched_ready_map"]%string || String.eqb o "thread" && existsb (String.eqb f) ["priority"; "state"]%string then 0
     else if String.eqb o "timer_alarm" || String.eqb o "thread" && existsb (String.eqb f) ["root"; "wait_kind"; "wait_object"]%string then 2 else 1.
-  Lemma idle_queue_part x : is_Some (idle_queues !! x) -> part_of x = 0 /\ unlocked_cell x = true.
+  Lemma idle_queue_part x : is_Some (idle_queues !! x) -> part_of x = 0 /\ parked_cell x = true.
   Proof using Hc.
-    intros [[(q & _ & [-> | ->])|(t & _ & [->|[-> | ->]])]%own_queue_cells_spec|
-      [[(i & _ & ->)|[-> | ->]]%own_map_cells_spec|(t & _ & [-> | ->])%own_thread_cells_spec]]%idle_queue_cell; done.
+    intros [[(q & Hq & Hx)|(t & _ & [->|[-> | ->]])]%own_queue_cells_spec|
+      [[(i & _ & ->)|[-> | ->]]%own_map_cells_spec|(t & _ & [-> | ->])%own_thread_cells_spec]]%idle_queue_cell; [|done..].
+    assert ((QUEUE_NOTIFICATION_BASE <=? q) && (q <? QUEUE_NOTIFICATION_BASE + NUM_NOTIFICATION) = false) as Hn.
+    { clear Hx. destruct Hq as [l (_ & Hq)%start_queues]. apply own_queue_spec in Hq as [->|(p & Hp & ->)]; apply andb_false_iff; [right; apply Z.ltb_ge|left; apply Z.leb_gt];
+        unfold QUEUE_PARKED_BASE, QUEUE_NOTIFICATION_BASE, NUM_NOTIFICATION, ready_queue, QUEUE_READY_BASE, NUM_PRIORITY, NUM_CPU in *; lia. }
+    unfold parked_cell, guarded_cell. destruct Hx as [-> | ->]; (split; [done|]); cbn [queue_first queue_last]; rewrite <- andb_assoc, Hn; done.
   Qed.
-  Lemma own_part x : is_Some (own_at_start !! x) -> part_of x = 1 /\ unlocked_cell x = true.
+  Lemma own_part x : is_Some (own_at_start !! x) -> part_of x = 1 /\ parked_cell x = true.
   Proof using.
     intros Hx%memory_dom%own_cells_cases. destruct Hx as [->|[H|[H|[H|H]]]]; [done|..].
     - apply elem_of_list_fmap in H as (f & -> & Hf). unfold own_words, arch_words in Hf. cbn [app] in Hf.
@@ -184,16 +188,16 @@ Section start.
     - apply elem_of_list_bind in H as (p & H & _). apply elem_of_cons in H as [->|H]; [done|]. by apply elem_of_list_singleton in H as ->.
     - apply elem_of_list_bind in H as (e & H & _). apply elem_of_cons in H as [->|H]; [done|]. by apply elem_of_list_singleton in H as ->.
   Qed.
-  Lemma timer_part x : is_Some (timer_at_start !! x) -> part_of x = 2 /\ unlocked_cell x = true.
+  Lemma timer_part x : is_Some (timer_at_start !! x) -> part_of x = 2 /\ parked_cell x = true.
   Proof using.
     intros Hx%memory_dom. unfold timer_cells in Hx. apply elem_of_cons in Hx as [->|H]; [done|]. apply elem_of_list_bind in H as (t & H & _).
     cbn in H. repeat (apply elem_of_cons in H as [->|H]; [done|]). by apply elem_of_nil in H.
   Qed.
-  Lemma parts_disjoint (d e : mem) i j : i <> j -> (forall x, is_Some (d !! x) -> part_of x = i /\ unlocked_cell x = true) ->
-    (forall x, is_Some (e !! x) -> part_of x = j /\ unlocked_cell x = true) -> d ##ₘ e.
+  Lemma parts_disjoint (d e : mem) i j : i <> j -> (forall x, is_Some (d !! x) -> part_of x = i /\ parked_cell x = true) ->
+    (forall x, is_Some (e !! x) -> part_of x = j /\ parked_cell x = true) -> d ##ₘ e.
   Proof using. intros Hne Hd He. apply map_disjoint_spec. intros x v w Hv Hw. apply Hne. rewrite <- (proj1 (Hd x (ex_intro _ v Hv))). apply (He x). by exists w. Qed.
 
-  Lemma start_unlocked x : is_Some (start_of_cpu !! x) -> unlocked_cell x = true.
+  Lemma start_parked x : is_Some (start_of_cpu !! x) -> parked_cell x = true.
   Proof using Hc.
     unfold start_of_cpu. intros [v [Hv|[_ [Hv|[_ Hv]]%lookup_union_Some_raw]]%lookup_union_Some_raw]; [apply idle_queue_part|apply own_part|apply timer_part]; by exists v.
   Qed.

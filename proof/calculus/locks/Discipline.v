@@ -163,3 +163,11 @@ Section discipline.
     assert (k <> lock) by congruence. naive_solver.
   Qed.
 End discipline.
+
+(** Where there are more locks, a program is as disciplined. *)
+Lemma disciplined_more (X : layout) (few nlock : Z) (budget : nat) ks n a p : few <= nlock -> disciplined X few budget ks n a p -> disciplined X nlock budget ks n a p.
+Proof.
+  intros Hle. induction 1 as [n a v H|ks n a|ks n a f k H _ IH|ks n a lock k H Hb Hw _ IH1 _ IH2|ks n a lock k H Hw Hv _ IH1 _ IH2]; constructor; auto.
+  unfold below in *. apply andb_true_iff in Hb as [[H0 H1]%andb_true_iff H2]. rewrite H0, H2, (proj2 (Z.ltb_lt lock nlock)); [done|]. apply Z.ltb_lt in H1. lia.
+Qed.
+

@@ -77,6 +77,10 @@ Section rules.
     Proof using HJ HE.
       intros HM Hl H HT. eapply fwp_body; [exact HJ|exact HM|exact Hl|]. apply (wp_split J n). by eapply wp_during.
     Qed.
+    (** The same of a function that is entered from outside the kernel's code. *)
+    Definition entered_until (f : string) (args : list Z) (m : mem) (g : G) (Q : @call_post G) : Prop := exists fd, M f = Some fd /\ length args = fn_params fd /\ body_wp J fd args m g Q.
+    Lemma entered_fwp f args m g Q : entered_until f args m g Q -> fwp J f args m g Q.
+    Proof using HJ. intros (fd & HM & Hl & H). by eapply fwp_body. Qed.
     (** Statement by statement, where a function calls what is not sequential. *)
     Lemma wp_then s (Qn Qb : post) (Qr : call_post) r m (g : G) :
       during s (fun r m => Qn r m g) (fun _ _ => False) (fun _ _ => False) r m -> wp J s Qn Qb Qr r m g.

@@ -67,37 +67,39 @@ Section proof.
     (forall m g, Q m g -> Qn r m g) -> wp J (Call None "spinlock_release" es) Qn Qb Qr r m g.
   Proof using. intros He Hr Hv Hm HQn. eapply wp_call; [exact He|apply Hr; by apply notify_whole|]. intros v. apply HQn. Qed.
 
+  Notation entered_until := (entered_until M J).
+  Ltac enters code := eexists; split; [by apply HM|split; [done|]]; unfold body_wp, code; cbn [fn_body fn_locals]; locals_simpl.
   Ltac opens code := eapply fwp_body; [exact HJ|by apply HM|done|]; unfold body_wp, code; cbn [fn_body fn_locals]; locals_simpl.
   Ltac acquire Ha := eapply wp_acquire; [by apply lock_of|exact Ha|]; clear Ha; intros x saved F m1 g1 [Hv Hm]%notify_parts Ha; cbv beta in Ha.
   Ltac release Ha Hm := eapply wp_release; [by apply lock_of|exact Ha| |exact Hm|].
 
   (** ** Reading and taking bits *)
   Theorem notify_poll_until n m g (Q : call_post) : 0 <= n < NUM_NOTIFICATION ->
-    acquires n m g (fun x saved F g => releases n saved (notify_taken x) F g (Q (pending x))) -> fwp J "notify_poll" [n] m g Q.
+    acquires n m g (fun x saved F g => releases n saved (notify_taken x) F g (Q (pending x))) -> entered_until "notify_poll" [n] m g Q.
   Proof using HM HJ HE.
-    intros Hn Ha. opens notify_poll_code. until_step. acquire Ha. until_step. read_word Hm "bits"%string. do 2 until_step. put Hm. until_step.
+    intros Hn Ha. enters notify_poll_code. until_step. acquire Ha. until_step. read_word Hm "bits"%string. do 2 until_step. put Hm. until_step.
     release Ha Hm; [done|].
     intros m2 g2 H. by until_step.
   Qed.
   Theorem notify_pending_until n m g (Q : call_post) : 0 <= n < NUM_NOTIFICATION ->
-    acquires n m g (fun x saved F g => releases n saved x F g (Q (Z.b2z (is_pending x)))) -> fwp J "notify_pending" [n] m g Q.
+    acquires n m g (fun x saved F g => releases n saved x F g (Q (Z.b2z (is_pending x)))) -> entered_until "notify_pending" [n] m g Q.
   Proof using HM HJ HE.
-    intros Hn Ha. opens notify_pending_code. do 3 until_step. acquire Ha. until_step. read_word Hm "bits"%string. until_step. unfold is_pending in Ha.
+    intros Hn Ha. enters notify_pending_code. do 3 until_step. acquire Ha. until_step. read_word Hm "bits"%string. until_step. unfold is_pending in Ha.
     destruct (pending x =? 0); cbn [negb Z.b2z] in *; until_step; until_step; (release Ha Hm; [done|]); intros m2 g2 H; by until_step.
   Qed.
 
   (** ** The processor that watches *)
   Theorem notify_watch_until n m g (Q : call_post) : 0 <= n < NUM_NOTIFICATION ->
-    acquires n m g (fun x saved F g => releases n saved (set_watcher cpu x) F g (Q (Z.b2z (is_pending x)))) -> fwp J "notify_watch" [n] m g Q.
+    acquires n m g (fun x saved F g => releases n saved (set_watcher cpu x) F g (Q (Z.b2z (is_pending x)))) -> entered_until "notify_watch" [n] m g Q.
   Proof using HM HC HJ HE.
-    intros Hn Ha. opens notify_watch_code. do 3 until_step. eapply wp_this_cpu; [eassumption..|]. locals_simpl. locals_plain. until_step. acquire Ha.
+    intros Hn Ha. enters notify_watch_code. do 3 until_step. eapply wp_this_cpu; [eassumption..|]. locals_simpl. locals_plain. until_step. acquire Ha.
     until_step. put Hm. until_step. read_word Hm "bits"%string.
     until_step. unfold is_pending in Ha. destruct (pending x =? 0); cbn [negb Z.b2z] in *; until_step; until_step; (release Ha Hm; [done|]);
       intros m2 g2 H; by until_step.
   Qed.
   Theorem notify_unwatch_until n m g (Q : call_post) : 0 <= n < NUM_NOTIFICATION ->
-    acquires n m g (fun x saved F g => releases n saved (set_watcher NONE x) F g (Q 0)) -> fwp J "notify_unwatch" [n] m g Q.
-  Proof using HM HJ HE. intros Hn Ha. opens notify_unwatch_code. until_step. acquire Ha. until_step. put Hm. by release Ha Hm; [exact Hv|]. Qed.
+    acquires n m g (fun x saved F g => releases n saved (set_watcher NONE x) F g (Q 0)) -> entered_until "notify_unwatch" [n] m g Q.
+  Proof using HM HJ HE. intros Hn Ha. enters notify_unwatch_code. until_step. acquire Ha. until_step. put Hm. by release Ha Hm; [exact Hv|]. Qed.
 
   (** ** Lives *)
   Theorem notify_set_open_until n o m g (Q : call_post) : 0 <= n < NUM_NOTIFICATION ->
@@ -106,11 +108,11 @@ Section proof.
     intros Hn Ha. opens notify_set_open_code. until_step. acquire Ha. until_step. put Hm. until_step. put Hm. until_step. put Hm. by release Ha Hm.
   Qed.
   Theorem notify_open_until n m g (Q : call_post) : 0 <= n < NUM_NOTIFICATION ->
-    acquires n m g (fun x saved F g => releases n saved (notify_reborn x true) F g (Q 0)) -> fwp J "notify_open" [n] m g Q.
-  Proof using HM HJ HE. intros Hn Ha. opens notify_open_code. eapply wp_call; [evaluate|by apply (notify_set_open_until n true m g (fun _ => Q 0))|done]. Qed.
+    acquires n m g (fun x saved F g => releases n saved (notify_reborn x true) F g (Q 0)) -> entered_until "notify_open" [n] m g Q.
+  Proof using HM HJ HE. intros Hn Ha. enters notify_open_code. eapply wp_call; [evaluate|by apply (notify_set_open_until n true m g (fun _ => Q 0))|done]. Qed.
   Theorem notify_close_until n m g (Q : call_post) : 0 <= n < NUM_NOTIFICATION ->
-    acquires n m g (fun x saved F g => releases n saved (notify_reborn x false) F g (Q 0)) -> fwp J "notify_close" [n] m g Q.
-  Proof using HM HJ HE. intros Hn Ha. opens notify_close_code. eapply wp_call; [evaluate|by apply (notify_set_open_until n false m g (fun _ => Q 0))|done]. Qed.
+    acquires n m g (fun x saved F g => releases n saved (notify_reborn x false) F g (Q 0)) -> entered_until "notify_close" [n] m g Q.
+  Proof using HM HJ HE. intros Hn Ha. enters notify_close_code. eapply wp_call; [evaluate|by apply (notify_set_open_until n false m g (fun _ => Q 0))|done]. Qed.
 
   (** ** Signals *)
   Theorem notify_keep_until n saved x b F m g (Q : call_post) : 0 <= n < NUM_NOTIFICATION -> waiters x = [] -> (notify_rep n saved x ∗ F) m ->
@@ -154,9 +156,9 @@ Section proof.
       eapply wp_call; [by apply lock_of|by apply Ha|]. cbv beta. intros u m2 g2 H2. by until_step.
   Qed.
   Theorem notify_signal_until n b m g (Q : call_post) : 0 <= n < NUM_NOTIFICATION ->
-    gives n b m g (fun t m g => if t =? NONE then Q 0 m g else fwp J "sched_ready" [t] m g (fun _ => Q 0)) -> fwp J "notify_signal" [n; b] m g Q.
+    gives n b m g (fun t m g => if t =? NONE then Q 0 m g else fwp J "sched_ready" [t] m g (fun _ => Q 0)) -> entered_until "notify_signal" [n; b] m g Q.
   Proof using HM HQ HT HU HR HC HJ HE.
-    intros Hn Ha. opens notify_signal_code. until_step. eapply wp_call; [evaluate|by apply notify_give_until|]. cbv beta. intros t m1 g1 H.
+    intros Hn Ha. enters notify_signal_code. until_step. eapply wp_call; [evaluate|by apply notify_give_until|]. cbv beta. intros t m1 g1 H.
     locals_simpl. locals_plain.
     until_step. change 4294967295 with NONE. destruct (t =? NONE); cbn [negb]; [by until_step|]. by eapply wp_call; [evaluate|exact H|].
   Qed.

@@ -17,10 +17,11 @@ Section history.
   Context (LO : layout_ok O init guarded).
   Notation lock_objects := (lock_layer nlock budget (object_data O)).
   (** A layer with locks; CPUs; objects of a CPU's own that a function begins with and leaves again. *)
-  Context (passes : cprim -> Prop) (L : layer cprim mem) (lock_event_of : lop L -> option (lock_event mem)) (HL : has_locks nlock budget init guarded passes L lock_event_of).
+  Context (passes : cprim -> Prop) (L : layer cprim mem) (lock_event_of : lop L -> option (lock_event mem)) (alone : nat -> log L -> bool)
+    (HL : has_locks nlock budget init guarded passes L lock_event_of alone).
   Context (ncpu : nat) (own : objects O).
   Notation part := (lock_part lock_event_of).
-  Notation calm := (calm lock_event_of init).
+  Notation calm := (calm lock_event_of init alone).
 
   (** The program has an answer from objects [a], whatever the others do to objects meanwhile, and leaves none of a CPU's own. *)
   Inductive answers : objects O -> prog O -> Prop :=
@@ -120,17 +121,17 @@ Section history.
   Lemma pass_calm c p m l : passes p -> calm c l = true -> exists v o, lstep L c p m l = Ok v m o /\ calm c (Event c o :: l) = true /\
     (objects_sound l -> objects_settled c l -> objects_sound (Event c o :: l) /\ objects_settled c (Event c o :: l)).
   Proof using HL.
-    intros Hp Hc. destruct (others_pass _ _ _ _ _ _ _ HL c p m l Hp Hc) as (v & o & E & Eo). exists v, o. split_and!; [done| |by apply other_event].
-    revert Hc. rewrite !calm_parts. unfold lock_part. simpl. by rewrite Eo.
+    intros Hp Hc. destruct (others_pass _ _ _ _ _ _ _ _ HL c p m l Hp) as (v & o & E & Eo & Ea). exists v, o. split_and!; [done| |by apply other_event].
+    revert Hc. rewrite !calm_parts, Ea. unfold lock_part. simpl. by rewrite Eo.
   Qed.
   Lemma out_calm c v m l : (c < ncpu)%nat -> calm c l = true -> exists o, lstep L c (OUT, [v]) m l = Ok 0 m o /\ calm c (Event c o :: l) = true /\
     (objects_sound l -> objects_settled c l -> objects_sound (Event c o :: l) /\ objects_settled c (Event c o :: l)).
   Proof using HL LO.
-    intros Hcpu Hc. pose proof Hc as [Hh Ho]%calm_parts. pose proof (locks_step _ _ _ _ _ _ _ HL c OUT v m l ltac:(by right; right; left)) as Hs. unfold lock_step in Hs.
-    destruct (held c (part l)) as [ks n] eqn:Eh. simpl in Hh. subst ks. simpl in Hs. destruct Hs as (o & Eo & Ev). exists o. split; [done|].
+    intros Hcpu Hc. pose proof Hc as (Hal & Hh & Ho)%calm_parts. pose proof (locks_step _ _ _ _ _ _ _ _ HL c OUT v m l ltac:(by right; right; left) Hal) as Hs. unfold lock_step in Hs.
+    destruct (held c (part l)) as [ks n] eqn:Eh. simpl in Hh. subst ks. simpl in Hs. destruct Hs as (o & Eo & Ev & Hal'). exists o. split; [done|].
     assert (part (Event c o :: l) = Event c (OOut v) :: part l) as Ep by (unfold lock_part; simpl; by rewrite Ev).
     split.
-    - apply calm_parts. rewrite Ep. simpl. rewrite !decide_True by done. by rewrite Eh.
+    - apply calm_parts. split; [done|]. rewrite Ep. simpl. rewrite !decide_True by done. by rewrite Eh.
     - intros (Hp & Hw & x & Hx & Hl & Hall) (x0 & Hx0 & Hy). assert (x0 = x) as -> by (by eapply (same_log_functional O (lo_state _ _ _ LO))).
       assert (lstep lock_objects c (OUT, [v]) own x = Ok 0 own (OOut v)) as Estep.
       { simpl. unfold lock_step. rewrite <- (same_log_held O c _ _ Hx), Eh. done. }

@@ -6,6 +6,11 @@ Local Opaque gmap_lookup gmap_partial_alter.
 Lemma dom_union_elem (e m : mem) x : x ∈@{gset cell} dom (e ∪ m) <-> is_Some (e !! x) \/ is_Some (m !! x).
 Proof. etransitivity; [apply (elem_of_dom (M := gmap cell) (D := gset cell))|apply lookup_union_is_Some]. Qed.
 
+Lemma dom_some (w : mem) x : x ∈@{gset cell} dom w <-> is_Some (w !! x).
+Proof. apply (elem_of_dom (M := gmap cell) (D := gset cell)). Qed.
+Lemma same_dom (w w' : mem) : dom w =@{gset cell} dom w' <-> forall x, is_Some (w !! x) <-> is_Some (w' !! x).
+Proof. split; [intros E x; apply (set_eq (C := gset cell)) with (x := x) in E; by rewrite !dom_some in E|intros H; apply set_eq; intros x; by rewrite !dom_some]. Qed.
+
 Section own.
   Context (cell_of_cpu : nat -> cell -> bool) (parked : cell -> bool).
   Notation X := (cell_baton cell_of_cpu parked).

@@ -30,10 +30,11 @@ Definition arch_fpu_reset_code : fundef := Fun 1 0 (Store "arch_fpu_fresh" (Var 
 Definition arch_end_at_exit_code : fundef := Fun 1 0 (Store "arch_ends_at_exit" (Var 0) "" (Const 0) (Const 1)).
 Definition arch_ends_at_exit_code : fundef := Fun 1 0 (Return (Load "arch_ends_at_exit" (Var 0) "" (Const 0))).
 
-Definition records_module : module := module_of
+Definition records_module_list : list (string * fundef) :=
   [("arch_uctx_get"%string, arch_uctx_get_code); ("arch_uctx_set"%string, arch_uctx_set_code);
    ("arch_fpu_reset"%string, arch_fpu_reset_code); ("arch_end_at_exit"%string, arch_end_at_exit_code);
    ("arch_ends_at_exit"%string, arch_ends_at_exit_code)].
+Definition records_module : module := module_of records_module_list.
 
 (** An instruction pointer that has been written is an address of user space. *)
 Lemma kept_address v : 0 <= v -> 0 <= kept UCTX_RIP v < 2 ^ 47.

@@ -37,8 +37,12 @@ Section client.
   (** What all CPUs guarantee for the layer below; and what holds of a CPU between two calls, and whenever it is handed over. *)
   Context (sound : log L -> Prop) (settled : nat -> log L -> Prop).
   Context (settled_stable : forall c e l, others L c e -> sound (e ++ l) -> settled c l -> settled c (e ++ l)).
-  Context (pass : forall c p m l, passes p -> calm c l = true -> exists v o, lstep L c p m l = Ok v m o /\ calm c (Event c o :: l) = true /\
-    (sound l -> settled c l -> sound (Event c o :: l) /\ settled c (Event c o :: l))).
+  (** Locks that threads may take. *)
+  Context (acquire_below : M ACQUIRE = None) (release_below : M RELEASE = None) (guards : Z -> option (mem -> Prop)) (guard_cells : Z -> cell -> Prop).
+  Context (busy : Z -> nat -> log L -> bool) (locks_taken : takes_locks L parked calm sound settled guards guard_cells busy)
+    (cells_parked : forall c x, cell_of_cpu c x = true -> parked x = true).
+  Context (pass : forall c p m l, passes p -> exists v o, lstep L c p m l = Ok v m o /\ calm c (Event c o :: l) = calm c l /\
+    (forall k, busy k c (Event c o :: l) = busy k c l) /\ (sound l -> settled c l -> sound (Event c o :: l) /\ settled c (Event c o :: l))).
   Context (out_calm : forall c v m l, (exists t, (t < nthread)%nat /\ home t = c) -> calm c l = true -> exists o, lstep L c (OUT, [v]) m l = Ok 0 m o /\ calm c (Event c o :: l) = true /\
     (sound l -> settled c l -> sound (Event c o :: l) /\ settled c (Event c o :: l))).
 
@@ -55,10 +59,23 @@ Section client.
 
   (** What holds while thread [t] of the client is in state [u], with the CPU in its hands: it may take its next step. *)
   Context (can : nat -> cstate C -> cpu_state -> Prop).
+  Notation quiet t := (may_pass nthread home t passes).
+  Definition called (t : nat) (f : string) (args : list Z) (Y : cpu_state) (post : Z -> cpu_state -> Prop) : Prop := exists fd, M f = Some fd /\ length args = fn_params fd /\
+    forall h w, holds (home t) Y w -> later_than (home t) h Y ->
+    locking (quiet t) kernel_entry M (home t) (handed (home t) (ours (home t)) (timer (home t)) (fits (home t)) (Z.of_nat t))
+      (back_again (home t) (ours (home t)) (timer (home t)) (fits (home t)) (Z.of_nat t)) guards (fn_body fd)
+      (fun _ => comes_to (home t) (ours (home t)) (timer (home t)) (post 0)) (fun _ _ _ => False) (fun v => comes_to (home t) (ours (home t)) (timer (home t)) (post v))
+      (args ++ replicate (fn_locals fd) 0) h w.
+  Lemma entered_called t f args Y (post : Z -> cpu_state -> Prop) :
+    entered (quiet t) kernel_entry M (home t) (ours (home t)) (timer (home t)) (fits (home t)) (Z.of_nat t) f args Y post -> called t f args Y post.
+  Proof using.
+    intros (fd & HM & Hl & H). exists fd. split_and!; [done..|]. intros h w Hw Hh G J free holding g rest HJ HE HS HL Hd Hg.
+    eapply wp_mono; [| | |exact (H h w Hw Hh G J free g rest HJ HE HS Hd Hg)]; cbn beta; [done| |done]. by intros r m g' (h' & d & _ & _ & _ & Z & [] & _).
+  Qed.
   Definition may_call (t : nat) (u : cstate C) (f : string) (args : list Z) (Y : cpu_state) : Prop := exported f = true /\
-    entered (may_pass nthread home t passes) kernel_entry M (home t) (ours (home t)) (timer (home t)) (fits (home t)) (Z.of_nat t) f args Y (fun v Z => can t (creturn C u v) Z).
+    called t f args Y (fun v Z => can t (creturn C u v) Z).
   (** Functions that a thread may call, too, which leave the state of the CPU alone: they run to where they return. They may take locks. *)
-  Context (uses : string -> list Z -> Prop) (cells_parked : forall c x, cell_of_cpu c x = true -> parked x = true).
+  Context (uses : string -> list Z -> Prop).
   Context (use_runs : forall t (Q : ast TA -> log TL -> Prop) u w f args h l, (t < nthread)%nat -> uses f args -> all_parked (fun x => parked x = true) w ->
     has_since h t l -> calm (home t) (base l) = true -> sound (base l) -> settled (home t) (base l) ->
     (forall v l', has_since h t l' -> calm (home t) (base l') = true -> sound (base l') -> settled (home t) (base l') -> Q (idle_at (creturn C u v) w) l') ->
@@ -89,7 +106,7 @@ Section client.
     Section call.
       Context (u : cstate C) (d0 m : mem) (Hd0 : whole c d0) (Hm : mine c m).
       Notation runs_to := (runs_to kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm cpu_valid sound settled t between_calls u).
-      Notation thread_runs := (thread_runs kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm cpu_promise sound settled t between_calls u d0 m).
+      Notation thread_runs := (thread_runs kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm cpu_promise sound settled t between_calls u guard_cells busy d0 m).
       Notation may_switch := (may_switch L nthread home first cell_of_cpu parked calm sound settled t).
 
       Lemma back_idle h d Y l v : may_switch h l -> holds c Y d -> later_than c h Y -> can t (creturn C u v) Y -> d ##ₘ m -> dom (d ∪ m) =@{gset cell} dom (d0 ∪ m) ->
@@ -98,29 +115,33 @@ Section client.
         intros (Hc & Hq & Hs & Hset) HY Hh Hcan Hd Hdom. left. exists (creturn C u v), m, h, d, Y. split_and!; [done..| |done]. by apply (exactly_rest cell_of_cpu parked c d0 d m).
       Qed.
       (** A call of which [may_call] holds runs to where it is between two calls. *)
-      Lemma call_runs f args fd Y h l : holds c Y d0 -> later_than c h Y -> length args = fn_params fd ->
-        walks (may_pass nthread home t passes) kernel_entry M c (ours c) (timer c) (fits c) (Z.of_nat t) (fn_body fd)
-          (fun _ Z => can t (creturn C u 0) Z) (fun _ _ => False) (fun v Z => can t (creturn C u v) Z) (args ++ replicate (fn_locals fd) 0) Y ->
+      Lemma call_runs f args fd h l : length args = fn_params fd ->
+        locking (quiet t) kernel_entry M c (handed c (ours c) (timer c) (fits c) (Z.of_nat t)) (back_again c (ours c) (timer c) (fits c) (Z.of_nat t)) guards (fn_body fd)
+          (fun _ => comes_to c (ours c) (timer c) (fun Z => can t (creturn C u 0) Z)) (fun _ _ _ => False) (fun v => comes_to c (ours c) (timer c) (fun Z => can t (creturn C u v) Z))
+          (args ++ replicate (fn_locals fd) 0) h d0 ->
         M f = Some fd -> may_switch h l -> runs_to (enter fd args [KEnd] (d0 ∪ m)) l.
-      Proof using stack_below own_calm settled_stable fits_thread pass pass_ordinary Hd0 Hm begin_can Ht.
-        intros HY Hh _ Hwalk _ Hl. pose proof (mine_disjoint cell_of_cpu parked c d0 m Hd0 Hm) as Hdm.
-        assert (HJ : thread_runs (enter fd args [KEnd] (d0 ∪ m)) h); [|by apply HJ].
-        pose proof (thread_runs_tau kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm cpu_promise sound settled t between_calls u d0 m) as Htau.
+      Proof using stack_below acquire_below release_below locks_taken cells_parked own_calm settled_stable fits_thread pass pass_ordinary Hd0 Hm begin_can Ht.
+        intros _ Hwalk _ Hl. pose proof (mine_disjoint cell_of_cpu parked c d0 m Hd0 Hm) as Hdm.
+        assert (HJ : thread_runs (enter fd args [KEnd] (d0 ∪ m)) (h, None)); [|by apply HJ].
+        pose proof (thread_runs_tau kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm cpu_promise sound settled t between_calls u guard_cells busy d0 m) as Htau.
         unfold enter. eapply (wp_sound B M c thread_runs Htau (fn_body fd)).
-        - apply (Hwalk h d0 HY Hh (option mem) thread_runs eq h m Htau); [|intros to d h1 g Q Hhand|done|done].
-          + apply (thread_runs_quiet kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm own_calm cpu_promise sound settled settled_stable t between_calls u d0 m passes (pass c) pass_ordinary).
-          + intros Hd Hg HQ. apply (thread_runs_switch kernel_entry C exported M stack_below L nthread home first begin cell_of_cpu parked calm own_calm cpu_promise sound settled settled_stable t between_calls u d0 m Hd0 Hm
+        - apply (Hwalk (option mem * option Z)%type thread_runs (fun h g => g = (h, None)) (fun k h g => g = (h, Some k)) (h, None) m Htau); [|intros to d h1 g Q Hhand| |done|done].
+          + apply (thread_runs_quiet kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm own_calm cpu_promise sound settled settled_stable t between_calls u
+              guards guard_cells busy locks_taken d0 m passes (pass c) pass_ordinary).
+          + intros Hd Hg HQ. apply (thread_runs_switch kernel_entry C exported M stack_below L nthread home first begin cell_of_cpu parked calm own_calm cpu_promise sound settled settled_stable t between_calls u guard_cells busy d0 m Hd0 Hm
               (fun h1 d l Hl Hp Hw => begins_between h1 d m l (proj1 Hl) (proj1 (proj2 Hl)) (proj1 (proj2 (proj2 Hl))) (proj2 (proj2 (proj2 Hl))) (conj Hp Hw) Hm) to d h1 g Q);
               [|done..|].
             * destruct Hhand as [Hne (Z & HZ & HhZ & Hf)]. destruct (fits_thread _ _ _ Hf) as (n & -> & Hn & Hlt). exists n. split_and!; [done| |done|done|by exists Z]. by intros ->.
             * intros d' h' g' (-> & h2 & Z & HZ & _ & Hf). apply HQ. split; [done|]. by exists Z.
-        - split_and!; [|by intros r m' h1 (h' & d' & _ & _ & _ & Z & [] & _)|].
-          + intros r m' h1 (h' & d' & -> & Hd' & <- & Z & Hcan & HZ & HhZ) l1 Hl1 Hdom. unfold SwitchRule.runs_to.
+          + apply (thread_runs_lock kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm own_calm cpu_promise sound settled settled_stable t between_calls u
+              acquire_below release_below guards guard_cells busy locks_taken (cells_parked c) d0 m Hd0 Hm).
+        - split_and!; [|by intros r m' h1 (h' & d' & _ & _ & _ & [])|].
+          + intros r m' h1 (h' & d' & -> & Hd' & -> & Z & Hcan & HZ & HhZ) l1 Hl1 Hdom. unfold SwitchRule.runs_to.
             refine (run_tau TL TA hands t between_calls _ (at_idle (creturn C u 0) (d' ∪ m)) l1 _ _).
             * change (thread_next T t (thread_at S home switch_means begin Running (@Busy _ _ C E u (Cfg [KEnd] r (d' ∪ m)))) =
                 ATau (at_idle (creturn C u 0) (d' ∪ m))). by rewrite thread_at_next.
             * apply run_done. by apply (back_idle h' d' Z).
-          + intros v m' h1 s' (h' & d' & -> & Hd' & <- & Z & Hcan & HZ & HhZ) Hnext l1 Hl1 Hdom. change (next B M c s' = EReturn v (d' ∪ m)) in Hnext. unfold SwitchRule.runs_to.
+          + intros v m' h1 s' (h' & d' & -> & Hd' & -> & Z & Hcan & HZ & HhZ) Hnext l1 Hl1 Hdom. change (next B M c s' = EReturn v (d' ∪ m)) in Hnext. unfold SwitchRule.runs_to.
             refine (run_tau TL TA hands t between_calls _ (at_idle (creturn C u v) (d' ∪ m)) l1 _ _).
             * change (thread_next T t (thread_at S home switch_means begin Running (@Busy _ _ C E u s')) = ATau (at_idle (creturn C u v) (d' ∪ m))). rewrite thread_at_next.
               assert (Ha : anext A c (@Busy _ _ C E u s') = ATau (@Idle _ _ C E (creturn C u v) (d' ∪ m))).
@@ -132,7 +153,7 @@ Section client.
 
     (** Whatever the client does next. *)
     Theorem between_calls_step x l : between_calls x l -> safe_step TL TA hands t (run TL TA hands t between_calls) x l.
-    Proof using stack_below own_calm settled_stable fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can Ht.
+    Proof using stack_below acquire_below release_below locks_taken own_calm settled_stable fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can Ht.
       intros [(u & m & h & d & Y & -> & [[Hon Htr] Hlast] & Hq & Hsound & Hset & HY & Hh & Hcan & Hd & Hm)|(u & m & -> & Hm & Hcan)]; unfold safe_step.
       - assert (Hn : anext A c (@Idle _ _ C E u (d ∪ m)) = match cnext C c u with
           | CDone => ADone
@@ -149,10 +170,10 @@ Section client.
             destruct (use_runs t between_calls u (d ∪ m) f args h l Ht Huse Hall (conj (conj Hon Htr) Hlast) Hq Hsound Hset) as (fd & HM & Hexp & Hlen & Hrun).
             { intros v l' Hc' Hq' Hs' Hset'. left. by exists (creturn C u v), m, h, d, Y. }
             cbn [estart c_engine]. rewrite HM, Hexp. cbn [andb]. by rewrite (proj2 (Nat.eqb_eq _ _) Hlen). }
-          destruct Hstep as (Hexp & fd & HM & Hlen & Hwalk).
+          destruct Hstep as (Hexp & fd & HM & Hlen & Hwalk). specialize (Hwalk h d HY Hh).
           assert (Es : estart E f args (d ∪ m) = Some (enter fd args [KEnd] (d ∪ m))).
           { cbn [estart c_engine]. rewrite HM, Hexp. cbn [andb]. by rewrite (proj2 (Nat.eqb_eq _ _) Hlen). }
-          rewrite Es. eapply (call_runs u d m Hd Hm f args fd Y h l HY Hh Hlen Hwalk HM). by split_and!.
+          rewrite Es. eapply (call_runs u d m Hd Hm f args fd h l Hlen Hwalk HM). by split_and!.
         + change (switch_means (OUT, [v])) with Ordinary. intros l' Hr.
           pose proof (settled_rely L nthread home first cell_of_cpu parked calm cpu_valid sound settled settled_stable t l l' (conj Hon Htr) Hset Hr) as Hset'. pose proof Hr as (e & _ & _ & HG & _ & _).
           destruct (baton_replay L X nthread home first calm calm hands t l l' own_calm Hon Hr) as (Hon' & Hq' & Htr').
@@ -181,7 +202,7 @@ Section client.
   Notation running t := (run TL TA hands t (between_calls t)).
 
   Lemma running_step t x l : (t < nthread)%nat -> running t x l -> safe_step TL TA hands t (running t) x l.
-  Proof using stack_below own_calm settled_stable fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can.
+  Proof using stack_below acquire_below release_below locks_taken own_calm settled_stable fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can.
     intros Ht Hrun. destruct Hrun as [x l Hx|x x' l Hn Hrun|x l p Hn Hp Hrun].
     - by apply between_calls_step.
     - unfold safe_step. by rewrite Hn.
@@ -196,13 +217,13 @@ Section client.
 
   (** The C never goes wrong, whatever the threads of all CPUs do. *)
   Theorem client_never_wrong : never_wrong nthread TL TA P.
-  Proof using stack_below own_calm settled_stable fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can start sound_start.
+  Proof using stack_below acquire_below release_below locks_taken own_calm settled_stable fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can start sound_start.
     apply (invariant_never_wrong nthread TL TA P hands kept_start (fun t => running t) running_start running_step).
   Qed.
   (** Whenever a CPU is being handed over, its state fits the thread that comes. *)
   Theorem state_at_switch l c d : traces nthread TL TA P l -> transit L home c l = Some d ->
     exists h, cpu_valid c h (current_thread L first c (cpu_view L home l)) d.
-  Proof using stack_below own_calm settled_stable fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can start sound_start.
+  Proof using stack_below acquire_below release_below locks_taken own_calm settled_stable fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can start sound_start.
     intros [f Hr] Ed.
     destruct (local_invariant nthread TL TA P hands kept_start (fun t => running t) running_start running_step _ Hr) as [[[_ HG] _] _].
     by apply (handed_valid L nthread home first cell_of_cpu parked calm cpu_valid settled).
@@ -210,7 +231,7 @@ Section client.
   (** From one switch of a CPU to a later one, its reservations are charged and asked for time, and nothing else happens to them. *)
   Theorem reservations_at_switches e l c d d' X0 : traces nthread TL TA P (e ++ l) -> last_handed c l = Some d -> last_handed c (e ++ l) = Some d' ->
     holds c X0 d -> exists Y, holds c Y d' /\ forall t, ours c t -> happened X0 Y t.
-  Proof using stack_below own_calm settled_stable fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can start sound_start.
+  Proof using stack_below acquire_below release_below locks_taken own_calm settled_stable fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can start sound_start.
     intros [f Hr] Hd Hd' HX0.
     destruct (local_invariant nthread TL TA P hands kept_start (fun t => running t) running_start running_step _ Hr) as [[[_ HG] _] _].
     assert (forall d1 X1 Y, later_than c (Some d1) Y -> holds c X1 d1 -> forall t, ours c t -> happened X1 Y t) as Hone.
@@ -228,14 +249,14 @@ Section client.
   Qed.
   (** What all CPUs guarantee for the layer below holds always. *)
   Theorem sound_always l : traces nthread TL TA P l -> sound (base l).
-  Proof using stack_below own_calm settled_stable fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can start sound_start.
+  Proof using stack_below acquire_below release_below locks_taken own_calm settled_stable fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can start sound_start.
     intros [f Hr]. by destruct (local_invariant nthread TL TA P hands kept_start (fun t => running t) running_start running_step _ Hr) as [[[HG _] _] _].
   Qed.
   (** Each call returns, if the CPU is handed back: a thread runs to where it is between two calls, whatever the others do. Down
       to shared memory by [threads_return_on_shared_memory]. *)
   Theorem calls_return g t : reach nthread TL TA P g -> (t < nthread)%nat ->
     hands (glog g) /\ exists l e, glog g = e ++ l /\ others TL t e /\ running t (gagent g t) l.
-  Proof using stack_below own_calm settled_stable fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can start sound_start.
+  Proof using stack_below acquire_below release_below locks_taken own_calm settled_stable fits_thread pass pass_ordinary out_calm client_steps cells_parked use_runs begin_can start sound_start.
     intros Hr Ht.
     destruct (local_invariant nthread TL TA P hands kept_start (fun t => running t) running_start running_step _ Hr) as [[HG _] Hall].
     split; [exact HG|]. by apply Hall.

@@ -2,7 +2,7 @@
 
     A thread may call one with arguments of which its program has an answer in every valid state of the objects ([uses]): others may have
     changed them since the thread has seen them. It has no frame's words of its own before and after. *)
-From Ashlar Require Export machine.threads.ObjectCalls layers.Top layers.UnlockedCells.
+From Ashlar Require Export machine.threads.ObjectCalls layers.Top layers.ThreadLocks.
 Local Opaque gmap_lookup gmap_partial_alter.
 Local Open Scope Z_scope.
 
@@ -56,6 +56,30 @@ Section calls.
   Proof using objects. destruct objects. by apply (kernel_initial_valid root_quota quota_word0 frames_start frames_valid0 shares_start shares_valid0 k). Qed.
   Lemma start_apart k k' : k <> k' -> init k ##ₘ init k'.
   Proof using objects. destruct objects. by eapply kernel_init_disjoint. Qed.
+  (** Locks of notifications guard other cells at the start. *)
+  Lemma all_start_apart (notes : Z -> mem) : (forall n, 0 <= n < NUM_NOTIFICATION -> notify_guarded n (notes n)) ->
+    forall k k', k <> k' -> all_start init notes k ##ₘ all_start init notes k'.
+  Proof using objects.
+    intros Hnotes. assert (forall k n, notification_of k = None -> 0 <= n < NUM_NOTIFICATION -> init k ##ₘ notes n) as Hmixed.
+    { intros k n _ Hn. destruct (kernel_object_of k) as [o|] eqn:Eo; [|destruct objects as [_ _ _ _ Hw]; rewrite (Hw k Eo); apply map_disjoint_empty_l].
+      apply map_disjoint_spec. intros x v z Hv Hz. pose proof (object_cells k o _ _ x v Eo (objects_represented _ _ _ _ _ objects k o Eo) Hv) as Ex.
+      assert (x ∈ notify_cells n) as Hx by (apply (notify_guarded_cells n (notes n) (Hnotes n Hn)); by eexists).
+      unfold notify_cells in Hx. apply elem_of_app in Hx as [(f & -> & _)%elem_of_list_fmap|Hx]; [done|].
+      by apply elem_of_cons in Hx as [->|Hx]; [|apply elem_of_list_singleton in Hx as ->]. }
+    intros k k' Hne. unfold all_start. destruct (notification_of k) as [n|] eqn:E, (notification_of k') as [n'|] eqn:E'.
+    - apply notification_of_some in E as [-> Hn], E' as [-> Hn']. apply map_disjoint_spec. intros x v z Hv Hz.
+      assert (x ∈ notify_cells n) as Hx by (apply (notify_guarded_cells n (notes n) (Hnotes n Hn)); by eexists).
+      assert (x ∈ notify_cells n') as Hx' by (apply (notify_guarded_cells n' (notes n') (Hnotes n' Hn')); by eexists).
+      unfold notify_cells, queue_id, queue_first, queue_last in Hx, Hx'. apply elem_of_app in Hx as [(f & -> & _)%elem_of_list_fmap|Hx];
+        apply elem_of_app in Hx' as [(f' & E & _)%elem_of_list_fmap|Hx'].
+      + unfold field_cell in E. injection E as E _. lia.
+      + by apply elem_of_cons in Hx' as [Hx'|Hx'%elem_of_list_singleton].
+      + subst x. by apply elem_of_cons in Hx as [Hx|Hx%elem_of_list_singleton].
+      + apply elem_of_cons in Hx as [->|Hx%elem_of_list_singleton]; [|subst x]; apply elem_of_cons in Hx' as [E|E%elem_of_list_singleton]; try done; injection E; lia.
+    - symmetry. apply notification_of_some in E as [_ Hn]. by apply (Hmixed k').
+    - apply notification_of_some in E' as [_ Hn']. by apply (Hmixed k).
+    - by apply start_apart.
+  Qed.
   Lemma implemented : all_implemented O kernel_entry M exported spec.
   Proof using kernel.
     destruct kernel as [H1 H2 H3 H4 H5]. intros f args p Hp.
@@ -118,17 +142,17 @@ Section calls.
   Qed.
 
   (** What all CPUs guarantee each other of the locks' objects. *)
-  Context (passes : cprim -> Prop) (L : layer cprim mem) (lock_event_of : lop L -> option (lock_event mem)).
-  Context (below : has_locks NUM_LOCK kernel_budget init kernel_guarded passes L lock_event_of) (ncpu : nat).
-  Definition locks_sound : log L -> Prop := objects_sound O spec NUM_LOCK kernel_budget init L lock_event_of ncpu no_frames.
+  Context (passes : cprim -> Prop) (L : layer cprim mem) (lock_event_of : lop L -> option (lock_event mem)) (alone : nat -> log L -> bool).
+  Context (below : has_locks object_locks kernel_budget init kernel_guarded passes L lock_event_of alone) (ncpu : nat).
+  Definition locks_sound : log L -> Prop := objects_sound O spec object_locks kernel_budget init L lock_event_of ncpu no_frames.
   (** CPU [c] is between two calls. *)
-  Definition locks_settled : nat -> log L -> Prop := objects_settled O spec NUM_LOCK kernel_budget L lock_event_of no_frames.
+  Definition locks_settled : nat -> log L -> Prop := objects_settled O spec object_locks kernel_budget L lock_event_of no_frames.
   Lemma locks_sound_start : locks_sound [].
   Proof using objects. apply objects_sound_start. apply start_apart. Qed.
   Lemma locks_settled_start c : locks_settled c [].
   Proof using. apply objects_settled_start. Qed.
   Lemma locks_settled_stable c e l : others L c e -> locks_sound (e ++ l) -> locks_settled c l -> locks_settled c (e ++ l).
-  Proof using objects. apply (objects_settled_stable O spec NUM_LOCK kernel_budget init kernel_guarded layout_good L lock_event_of ncpu no_frames). Qed.
+  Proof using objects. apply (objects_settled_stable O spec object_locks kernel_budget init kernel_guarded layout_good L lock_event_of ncpu no_frames). Qed.
 
   (** Whatever happens, the cells that a lock guards represent a valid object when it was last released. *)
   Lemma locks_valid l k o : locks_sound l -> kernel_object_of k = Some o ->
@@ -140,27 +164,30 @@ Section calls.
 
   Context (nthread : nat) (home first : nat -> nat) (home_cpu : forall t, (t < nthread)%nat -> (home t < ncpu)%nat) (begin : nat -> ast (system C (c_engine (arch_builtins kernel_entry) M exported))).
   Context (cell_of_cpu : nat -> cell -> bool) (valid : nat -> option mem -> nat -> mem -> Prop).
-  Notation calm := (calm lock_event_of init).
+  Notation calm := (calm lock_event_of init alone).
   Notation S := (shared_kernel kernel_entry M exported C).
   Notation E := (c_engine (arch_builtins kernel_entry) M exported).
   Notation T := (agent_threads S home switch_means begin).
-  Notation TL := (thread_layer L (cell_baton cell_of_cpu unlocked_cell) nthread home first calm).
+  Notation TL := (thread_layer L (cell_baton cell_of_cpu parked_cell) nthread home first calm).
   Notation base l := (base L (cpu_view L home l)).
   Notation has_since := (has_since (D:=mem) L home first).
+  (** What else all CPUs guarantee. *)
+  Context (more : log L -> Prop) (more_kept : forall c o e l, lock_event_of o = Some e -> more l -> more (Event c o :: l)).
+  Notation sound := (fun l => locks_sound l /\ more l).
   (** Such a call runs to its return, and leaves the thread, and its CPU, all their cells. *)
-  Theorem use_runs t (Q : ast (thread_agent T) -> log TL -> Prop) u w f args h l : (t < nthread)%nat -> uses f args -> all_parked (fun x => unlocked_cell x = true) w ->
-    has_since h t l -> calm (home t) (base l) = true -> locks_sound (base l) -> locks_settled (home t) (base l) ->
-    (forall v l', has_since h t l' -> calm (home t) (base l') = true -> locks_sound (base l') -> locks_settled (home t) (base l') ->
+  Theorem use_runs t (Q : ast (thread_agent T) -> log TL -> Prop) u w f args h l : (t < nthread)%nat -> uses f args -> all_parked (fun x => parked_cell x = true) w ->
+    has_since h t l -> calm (home t) (base l) = true -> sound (base l) -> locks_settled (home t) (base l) ->
+    (forall v l', has_since h t l' -> calm (home t) (base l') = true -> sound (base l') -> locks_settled (home t) (base l') ->
        Q (thread_at S home switch_means begin Running (@Idle _ _ C E (creturn C u v) w)) l') ->
     exists fd, M f = Some fd /\ exported f = true /\ length args = fn_params fd /\
-      run TL (thread_agent T) (guaranteed L nthread home first cell_of_cpu unlocked_cell calm valid locks_sound locks_settled) t Q
+      run TL (thread_agent T) (guaranteed L nthread home first cell_of_cpu parked_cell calm valid sound locks_settled) t Q
         (thread_at S home switch_means begin Running (@Busy _ _ C E u (enter fd args [KEnd] w))) l.
-  Proof using kernel objects below home_cpu.
-    intros Ht Huse Hw Hcpu Hcalm Hsound Hset HQ.
-    exact (object_call kernel_entry C exported M O spec NUM_LOCK kernel_budget init kernel_guarded layout_good
-      (kernel_disciplined kernel_entry root_quota frames_start shares_start) implemented start_valid passes L lock_event_of below ncpu nthread home first home_cpu begin
-      cell_of_cpu unlocked_cell no_frames no_frames_cells no_frames_rep no_frames_exact
+  Proof using kernel objects below home_cpu more_kept.
+    intros Ht Huse Hw Hcpu Hcalm [Hsound Hmore] Hset HQ.
+    exact (object_call kernel_entry C exported M O spec object_locks kernel_budget init kernel_guarded layout_good
+      (kernel_disciplined_few kernel_entry root_quota frames_start shares_start) implemented start_valid passes L lock_event_of alone below ncpu nthread home first home_cpu begin
+      cell_of_cpu parked_cell no_frames no_frames_cells no_frames_rep no_frames_exact unlocked_cell
       (fun k m => map_filter_subseteq _ m) (fun k m r Hd Hp => kernel_guarded_unlocked m r Hd Hp k) object_cells
-      valid t Ht Q u h w Hw HQ f args l Hsound Hset Hcpu Hcalm Huse).
+      more more_kept valid t Ht Q u h w (fun x v Hv => parked_unlocked x (Hw x v Hv)) (fun v l' H1 H2 H3 H4 => HQ v l' H1 H2 (conj H3 H4)) f args l Hsound Hmore Hset Hcpu Hcalm Huse).
   Qed.
 End calls.

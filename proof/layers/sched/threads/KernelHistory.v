@@ -14,7 +14,7 @@ Section history.
   Notation spec := (expand_spec O top).
   Notation no_frames := (no_frames kernel_entry root_quota frames_start shares_start).
   Notation allowed := (allowed O spec no_frames).
-  Notation disciplined := (disciplined O NUM_LOCK kernel_budget).
+  Notation disciplined := (disciplined O object_locks kernel_budget).
 
   (** A client may change objects as it likes, and knows nothing of them. *)
   Notation anything := (fun (_ : nat) (_ : Z) (_ _ : option (obj_state O)) => True).
@@ -81,15 +81,15 @@ Section history.
       exists (fun _ => True). split; [by intros ? *|]. split; [done|]. eapply (answers_total c) with (ks := []) (n := 0%nat).
       + intros v st'. by split.
       + by eapply kernel_atomic_locks.
-      + eapply (kernel_disciplined kernel_entry root_quota frames_start shares_start f args); [unfold expand_spec; by rewrite Eq|apply no_frames_exact].
+      + eapply (kernel_disciplined_few kernel_entry root_quota frames_start shares_start f args); [unfold expand_spec; by rewrite Eq|apply no_frames_exact].
       + exact Ha.
   Qed.
   (** So what they do is what the specification allows. *)
-  Theorem sequences_refine x : traces ncpu (lock_layer NUM_LOCK kernel_budget (object_data O)) (system sequence (object_engine O spec))
+  Theorem sequences_refine x : traces ncpu (lock_layer object_locks kernel_budget (object_data O)) (system sequence (object_engine O spec))
       (fun c => Idle (sequences c : cstate sequence) no_frames) x ->
     traces ncpu (top_layer O) sequence_top top_start (top_views O kernel_atomic x).
   Proof using objects all_allowed.
-    apply (top_refines O NUM_LOCK kernel_budget ncpu kernel_atomic sequence top (kernel_disciplined kernel_entry root_quota frames_start shares_start)
+    apply (top_refines O object_locks kernel_budget ncpu kernel_atomic sequence top (kernel_disciplined_few kernel_entry root_quota frames_start shares_start)
       (kernel_atomic_locks kernel_entry root_quota frames_start shares_start) (start_valid kernel_entry root_quota frames_start shares_start init objects)
       sequences (fun _ => no_frames) (fun c _ => no_frames_exact kernel_entry root_quota frames_start shares_start) sequences_never_wrong).
   Qed.

@@ -3,23 +3,26 @@
     What a client's thread may call is a matter of what it knows ([call_may]): that it is at work, an event that a call has returned, a thread that
     it has seen to be out of use. Proved: each call that it may do is right in all states in which it may be ([client_may]), as [ClientThreads]
     asks. *)
-From Ashlar Require Export layers.sched.threads.ClientThreads layers.sched.cpu.PromiseRelease layers.sched.cpu.PromiseStart layers.sched.cpu.PromiseHandOver.
+From Ashlar Require Export layers.sched.threads.ClientThreads layers.notify.ThreadCalls layers.ThreadLocks layers.sched.cpu.PromiseRelease layers.sched.cpu.PromiseStart layers.sched.cpu.PromiseHandOver.
 From Ashlar Require Import layers.pagemap.Code.
 Local Opaque gmap_lookup gmap_partial_alter.
 Local Open Scope Z_scope.
 
-(** The code of the layers [sched], [thread], [queue] and [pagemap], and of [arch] where it switches threads; nothing else has the names of what
-    lies below. The functions that clients call are exported. *)
+(** The code of the layers [sched], [thread], [queue], [pagemap], [uctx] and [notify], and of [arch] where it switches threads and keeps their records; nothing
+    else has the names of what lies below. The functions that clients call are exported. *)
 Record has_scheduler (exported : string -> bool) (M : module) : Prop := {
   has_sched f fd : sched_module f = Some fd -> M f = Some fd; has_queue f fd : queue_module f = Some fd -> M f = Some fd;
   has_thread f fd : thread_module f = Some fd -> M f = Some fd; has_pagemap f fd : pagemap_module f = Some fd -> M f = Some fd;
   has_switch f fd : switch_module f = Some fd -> M f = Some fd; has_resched f fd : resched_module f = Some fd -> M f = Some fd;
+  has_notify f fd : notify_module f = Some fd -> M f = Some fd; has_uctx f fd : uctx_module f = Some fd -> M f = Some fd;
+  has_records f fd : records_module f = Some fd -> M f = Some fd;
   stack_below : M switch_stack = None; new_stack_below : M new_stack = None; cpu_below : M "arch_cpu"%string = None; bit_below : M "arch_highest_bit"%string = None;
   load_below : M "arch_page_map_load"%string = None;
   calls_exported : Forall (fun f => exported f = true) ["sched_yield"; "sched_decide"; "sched_timer_interrupt"; "sched_release"; "sched_prepare_block";
-    "sched_block"; "sched_exit_current"; "sched_hand_over"; "sched_set_deadline"; "sched_ready"; "thread_state"; "thread_reset"]%string }.
+    "sched_block"; "sched_exit_current"; "sched_hand_over"; "sched_set_deadline"; "sched_ready"; "thread_state"; "thread_reset";
+    "notify_poll"; "notify_pending"; "notify_watch"; "notify_unwatch"; "notify_open"; "notify_close"; "notify_signal"]%string }.
 
-(** What [arch] and the timer do on each CPU, with what they have of it ([timer]), where a CPU's threads are those that [ours] says, and those
+(** What [arch], the timer and the interrupt controller do on each CPU, with what they have of it ([timer]), where a CPU's threads are those that [ours] says, and those
     that [user] names may run in user mode. [passes]: primitives that the layer below lets pass. *)
 Record arch_does (passes : cprim -> Prop) (kernel_entry : Z -> Z) (M : module) (ours : nat -> Z -> Prop) (timer : nat -> mem -> Prop) (user : Z -> Prop) : Prop := {
   timer_arms c e t : timer c e -> timed passes kernel_entry M c "timer_arm" [t] e (fun _ e' => timer c e');
@@ -28,6 +31,7 @@ Record arch_does (passes : cprim -> Prop) (kernel_entry : Z -> Z) (M : module) (
   fpu_left c : keeps_timer passes kernel_entry M c (timer c) "arch_fpu_left";
   fpu_leave c : keeps_timer passes kernel_entry M c (timer c) "arch_fpu_leave";
   fpu_unused c : keeps_timer passes kernel_entry M c (timer c) "arch_fpu_unused";
+  sends_interrupt c e to v : timer c e -> 0 <= to < NUM_CPU -> timed passes kernel_entry M c "intc_send" [to; v] e (fun _ e' => timer c e');
   roots c e t : timer c e -> ours c t -> exists root, e !! field_cell "thread" t "root" = Some root /\ root_ok root /\ (user t -> root <> NONE);
   starts_threads c e t root : timer c e -> ours c t -> root_ok root -> (user t -> root <> NONE) ->
     is_Some (e !! field_cell "thread" t "wait_kind") /\ is_Some (e !! field_cell "thread" t "wait_object") /\ is_Some (e !! field_cell "thread" t "root") /\
@@ -40,8 +44,8 @@ Proof. intros Hq H G J g rest Q HJ HE Hd HQ. apply H; [done| |done|done]. intros
 Lemma arch_more (passes passes' : cprim -> Prop) kernel_entry M ours timer user : (forall p, passes p -> passes' p) ->
   arch_does passes kernel_entry M ours timer user -> arch_does passes' kernel_entry M ours timer user.
 Proof.
-  intros Hq [H1 H2 H3 H4 H5 H6 H7 H8]. split; [intros c e t He|intros c past Hpast|intros c e He..|exact H7|exact H8]; (eapply timed_more; [exact Hq|]);
-    [by apply H1|by apply H2|by apply H3|by apply H4|by apply H5|by apply H6].
+  intros Hq [H1 H2 H3 H4 H5 H6 H7 H8 H9]. split; [intros c e t He|intros c past Hpast|intros c e He..|intros c e to v He Hto|exact H8|exact H9]; (eapply timed_more; [exact Hq|]);
+    [by apply H1|by apply H2|by apply H3|by apply H4|by apply H5|by apply H6|by apply H7].
 Qed.
 
 (** Threads are numbered; thread [n] belongs to CPU [home n]. *)
@@ -64,6 +68,7 @@ Section client.
   Definition goes_on (u : cstate C) : Prop := forall v, at_stage (creturn C u v) = Goes /\ due (creturn C u v) = None /\ free (creturn C u v) = None.
   Inductive call_may : nat -> cstate C -> string -> list Z -> Prop :=
   | may_use t u f args : uses f args -> (forall v, as_before u (creturn C u v)) -> call_may t u f args
+  | may_notify t u f args : notifies f args -> (forall v, as_before u (creturn C u v)) -> call_may t u f args
   | may_decide t u f : at_stage u = Goes -> f ∈ ["sched_yield"; "sched_decide"; "sched_hand_over"]%string -> goes_on u -> call_may t u f []
   | may_serve_timer t u : at_stage u = Goes ->
       (forall v, at_stage (creturn C u v) = Goes /\ (due (creturn C u v) = None \/ due (creturn C u v) = Some v) /\ free (creturn C u v) = None) ->
@@ -117,13 +122,13 @@ Section calls.
 
   Lemma client_may t u Y : (t < nthread)%nat -> can t u Y -> match cnext C (home t) u with
     | CDone => True | CTau u' => can t u' Y
-    | CCall f args => may_call kernel_entry C exported M nthread home passes thread_of timer promises can t u f args Y \/
+    | CCall f args => may_call kernel_entry C exported M nthread home passes thread_guards thread_of timer promises can t u f args Y \/
         uses f args /\ forall v, can t (creturn C u v) Y
     | COut v => can t (creturn C u 0) Y end.
   Proof using code arch cpus threads home_cpu client_calls.
     set (quiet := may_pass nthread home t passes).
-    destruct code as [HM HQ HT HP HW HR _ new_below HC HB load_below functions_exported].
-    destruct (arch_more passes quiet kernel_entry M thread_of timer user (fun p Hp => or_introl Hp) arch) as [timer_arms clock loaded_root fpu_left fpu_leave fpu_unused roots starts].
+    destruct code as [HM HQ HT HP HW HR HN HU HS _ new_below HC HB load_below functions_exported].
+    destruct (arch_more passes quiet kernel_entry M thread_of timer user (fun p Hp => or_introl Hp) arch) as [timer_arms clock loaded_root fpu_left fpu_leave fpu_unused sends roots starts].
     intros Ht [Hof Hcan]. pose proof (client_calls t u Ht Hof) as Hcall. unfold can in *. destruct (cnext C (home t) u) as [|u'|f args|v]; [done| | |].
     { destruct Hcall as (Hof' & Eb & Ed & Ef). by rewrite Eb, Ed, Ef. }
     2: { destruct Hcall as (Hof' & Eb & Ed & Ef). by rewrite Eb, Ed, Ef. }
@@ -131,9 +136,19 @@ Section calls.
     assert (0 <= Z.of_nat (home t) < NUM_CPU) as Hcpu by (pose proof (home_cpu t Ht); lia). apply Forall_cons in functions_exported as [E1 E]. repeat (apply Forall_cons in E as [? E]).
     assert (forall v Z, goes_on C at_stage due free u -> steady (home t) (thread_of (home t)) (Z.of_nat t) Z -> can t (creturn C u v) Z) as Hafterwards.
     { intros v Z Hgo HZ. destruct (Hgo v) as (Es & Ed & Ef). unfold can. rewrite Es, Ed, Ef. by split_and!. }
-    destruct Hcall as [t u f args Huse Hafter|t u f Hs Hf Hafter|t u Hs Hafter|t u x Hs Hx Hdue Hafter|t u x Hs Hx Hdue Hafter|t u x Hs Hx Hafter|t u x root Hs Hidle Hx Hfree Hroot Huser Hafter|t u ns Hs Hidle Hns Hafter|t u Hs Hidle Hafter|t u Hs Hafter|t u Hs Hidle Hafter];
-      [right|left; (split; [try done|]); try rewrite Hs in Hcan..].
+    destruct Hcall as [t u f args Huse Hafter|t u f args Hnot Hafter|t u f Hs Hf Hafter|t u Hs Hafter|t u x Hs Hx Hdue Hafter|t u x Hs Hx Hdue Hafter|t u x Hs Hx Hafter|t u x root Hs Hidle Hx Hfree Hroot Huser Hafter|t u ns Hs Hidle Hns Hafter|t u Hs Hidle Hafter|t u Hs Hafter|t u Hs Hidle Hafter];
+      [right|left|left; (split; [try done|apply entered_called]); try rewrite Hs in Hcan..].
     - split; [done|]. intros v. split; [done|]. destruct (Hafter v) as (Eb & Ed & Ef). by rewrite Eb, Ed, Ef.
+    - split; [destruct Hnot as (n & _ & [[Hf _]|[-> _]]); [|done]; by repeat (apply elem_of_cons in Hf as [->|Hf]; [done|]); apply elem_of_nil in Hf|].
+      assert (forall n, 0 <= n < NUM_NOTIFICATION -> thread_guards (lock n) = Some (notify_guarded n)) as notes.
+      { intros n Hn. unfold thread_guards. by rewrite (proj2 (notification_of_some (lock n) n)). }
+      destruct (notify_called quiet kernel_entry M (home t) Hcpu (thread_of (home t)) (timer (home t)) HN HQ HT HU HS HC (sends (home t))
+        (handed (home t) (thread_of (home t)) (timer (home t)) (promises (home t)) (Z.of_nat t)) (back_again (home t) (thread_of (home t)) (timer (home t)) (promises (home t)) (Z.of_nat t))
+        thread_guards notes f args Y Hnot) as (fd & HMf & Hlen & Hlock). exists fd. split_and!; [done..|]. intros h w Hw Hh G J calm holding g rest HJ HE Hsw HL Hd Hg.
+      assert (forall v, can t (creturn C u v) Y) as Hafter'.
+      { intros v. split; [done|]. destruct (Hafter v) as (Eb & Ed & Ef). by rewrite Eb, Ed, Ef. }
+      eapply wp_mono; [| | |exact (Hlock h w Hw G J calm holding g rest HJ HE Hsw HL Hd Hg)]; cbn beta; [|intros r m g' (h' & d' & _ & _ & _ & [])|];
+        intros ? m g' (h' & d' & -> & Hd' & Hg' & -> & Hw'); exists h, d'; (split; [done|split; [done|split; [exact Hg'|]]]); exists Y; (split; [apply Hafter'|by split]).
     - by repeat (apply elem_of_cons in Hf as [->|Hf]; [done|]); apply elem_of_nil in Hf.
     - destruct Hcan as [Hcan _]. repeat (apply elem_of_cons in Hf as [->|Hf]); [..|by apply elem_of_nil in Hf].
       + eapply entered_mono; [|apply serves_entered; apply (sched_yield_steady (home t) Hcpu (thread_of (home t)) quiet kernel_entry M (timer (home t)) HM HR HC (Z.of_nat t) Y Hcan)].
