@@ -52,7 +52,7 @@ Section threads.
   Notation promises := (promises nthread home).
   Notation can := (can C nthread home of_thread at_stage due free).
   Notation objects_sound := (locks_sound kernel_entry root_quota frames_start shares_start init L object_event_of ncpu).
-  Notation sound := (fun l => objects_sound l /\ guards_hold init notes L lock_event_of l).
+  Notation sound := (fun l => objects_sound l /\ notes_in_order init notes (lock_part lock_event_of l)).
   Notation settled := (locks_settled kernel_entry root_quota frames_start shares_start L object_event_of).
   Local Notation each_may := (client_may kernel_entry C exported M code ncpu nthread cpus threads home home_cpu passes timer user arch of_thread at_stage due free uses client_calls).
   Local Notation begun_can := (begin_can kernel_entry C exported M nthread home begin of_thread at_stage due free begins).
@@ -61,7 +61,7 @@ Section threads.
   Notation no_frames := (no_frames kernel_entry root_quota frames_start shares_start).
   Local Notation objects_below := (objects_below init notes passes L lock_event_of kernel_budget below).
   Local Notation other_events := (other_event O spec object_locks kernel_budget init L object_event_of ncpu no_frames).
-  Local Notation locks_taken := (thread_locks_taken init notes passes L lock_event_of kernel_budget (Nat.lt_0_succ _) below objects_sound settled other_events).
+  Local Notation locks_taken := (thread_locks_taken init notes passes L lock_event_of kernel_budget (Nat.lt_0_succ _) below notes_idle objects_sound settled other_events).
   Local Notation may_pass := (thread_locks_pass init notes passes L lock_event_of kernel_budget below objects_sound settled other_events).
   Local Notation layout_good := (layout_good kernel_entry root_quota frames_start shares_start init objects).
   Local Lemma may_show c v m l : (exists t, (t < nthread)%nat /\ home t = c) -> calm c l = true -> exists o, lstep L c (OUT, [v]) m l = Ok 0 m o /\
@@ -87,14 +87,14 @@ Section threads.
   Notation kept := (guaranteed L nthread home first cell_of_cpu parked_cell calm (whole_promise cell_of_cpu (cpu_promise thread_of timer promises)) sound settled).
   Local Notation calls_run := (use_runs kernel_entry C exported M kernel root_quota frames_start shares_start init objects
     passes L object_event_of alone objects_below ncpu nthread home first home_cpu begin cell_of_cpu (whole_promise cell_of_cpu (cpu_promise thread_of timer promises))
-    (guards_hold init notes L lock_event_of) (guards_hold_kept init notes L lock_event_of)).
+    (fun l => notes_in_order init notes (lock_part lock_event_of l)) (order_kept init notes L lock_event_of)).
   (** A theorem of [ClientThreads], about these threads. *)
   Local Notation here theorem := (theorem kernel_entry C exported M (stack_below _ _ code) L nthread home first begin cell_of_cpu parked_cell calm
     (calm_own object_event_of init alone (alone_own _ _ _ _ _ _ _ _ objects_below)) passes (others_ordinary _ _ _ _ _ _ _ _ below) sound settled
     (fun c e l He Hs => locks_settled_stable kernel_entry root_quota frames_start shares_start init objects L object_event_of ncpu c e l He (proj1 Hs))
-    (kernel_acquire_below _ _ _ kernel) (kernel_release_below _ _ _ kernel) thread_guards thread_guard_cells (busy_with init L lock_event_of) locks_taken cells_parked
+    (kernel_acquire_below _ _ _ kernel) (kernel_release_below _ _ _ kernel) thread_guards thread_changes thread_guard_cells (busy_with init notes L lock_event_of) locks_taken cells_parked
     may_pass may_show thread_of timer promises (promises_thread nthread home) can uses calls_run each_may begun_can).
-  Local Notation sound_start := (conj (locks_sound_start kernel_entry root_quota frames_start shares_start init objects L object_event_of ncpu) (guards_hold_start init notes L lock_event_of notes_idle)).
+  Local Notation sound_start := (conj (locks_sound_start kernel_entry root_quota frames_start shares_start init objects L object_event_of ncpu) (I : notes_in_order init notes [])).
 
   Local Lemma threads_never_wrong : never_wrong nthread TL TA P.
   Proof using All.
@@ -103,19 +103,20 @@ Section threads.
   (** * 1. Refinement
 
       The C never has undefined behaviour, and no state comes up that a function does not expect, whatever the threads of all CPUs do; and what they do
-      to containers, frames, page maps and shares is allowed by the specification; what the lock of a notification guards is a notification, whenever it is free.
+      to containers, frames, page maps and shares is allowed by the specification, and so is what they do to notifications.
 
       More exactly: it is what CPUs without threads can do, on the machine that [Cpus] is about, whose clients make one call after the other, each
-      of them one that a thread may make; there each function is one atomic step on its object, or one transaction. *)
+      of them one that a thread may make; there each function is one atomic step on its object, or one transaction. Each time that a CPU releases the lock of a notification,
+      it leaves there what a signal, a poll, a watch, or the begin or end of a life makes of what was there when it acquired the lock ([notes_in_order]). *)
   Theorem threads_refine_specification : never_wrong nthread TL TA P /\
     forall l, traces nthread TL TA P l -> (exists (sequences : nat -> list made) x,
       (forall c, Forall (allowed O spec no_frames) (sequences c)) /\ same_log O (locks_of l) x /\
       traces ncpu (top_layer O) (system sequence (top_engine O (kernel_top kernel_entry root_quota frames_start shares_start)))
         (fun c => Idle (sequences c : cstate sequence) no_frames) (top_views O kernel_atomic x)) /\
-      forall n, 0 <= n < NUM_NOTIFICATION -> notify_guarded n (published (all_start init notes) (lock n) (all_locks_of l)).
+      notes_in_order init notes (all_locks_of l).
   Proof using All.
     split; [exact threads_never_wrong|]. intros l Hl. destruct (here sound_always P start sound_start l Hl) as [Hs Hg].
-    split; [|intros n Hn; apply Hg; unfold thread_guards; by rewrite (proj2 (notification_of_some (lock n) n))].
+    split; [|exact Hg].
     destruct (objects_history O spec object_locks kernel_budget init L object_event_of ncpu no_frames (base l) Hs) as (sequences & x & Hall & Hx & Ht).
     exists sequences, x. split_and!; [done..|]. exact (sequences_refine kernel_entry root_quota frames_start shares_start init objects ncpu sequences Hall x Ht).
   Qed.
@@ -308,7 +309,7 @@ Section shared_memory.
   Context (P : nat -> tstate T) (START : starts T ncpu nthread home first P).
   Notation object_event_of := (few_event_of object_locks locks Some).
   Notation calm := (calm object_event_of init (few_alone_of object_locks locks Some)).
-  Notation sound := (fun l => locks_sound kernel_entry root_quota frames_start shares_start init locks object_event_of ncpu l /\ guards_hold init notes locks Some l).
+  Notation sound := (fun l => locks_sound kernel_entry root_quota frames_start shares_start init locks object_event_of ncpu l /\ notes_in_order init notes (lock_part (L := locks) Some l)).
   Notation settled := (locks_settled kernel_entry root_quota frames_start shares_start locks object_event_of).
   Notation between := (between_calls kernel_entry C exported M locks nthread home first begin cell_of_cpu parked_cell calm sound settled thread_of timer promises
     (can C nthread home of_thread at_stage due free)).
@@ -398,7 +399,7 @@ Section shared_memory.
       all_guarded_parked calm P START start_parked threads_apart threads_init init_apart m0 M0
       memory CPUS LOCKS fairness FAIR never_wrong_here (and_legal TL kept) (fun t => run TL TA kept t (between t)) between).
     - by intros l [_ Hl].
-    - split; [split; [exact (conj (locks_sound_start kernel_entry root_quota frames_start shares_start init objects locks object_event_of ncpu) (guards_hold_start init notes locks Some notes_idle))|done]|constructor].
+    - split; [split; [exact (conj (locks_sound_start kernel_entry root_quota frames_start shares_start init objects locks object_event_of ncpu) (I : notes_in_order init notes []))|done]|constructor].
     - intros u Hu. by apply Hkept.
     - intros u x l Hu Hx. by apply safe_step_and_legal, Hkept.
     - intros u x l Hu Hx. by apply run_and_legal.

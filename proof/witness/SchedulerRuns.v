@@ -277,7 +277,7 @@ Section runs.
   Notation L := start_locks.
   Notation object_event_of := (few_event_of object_locks L Some).
   Notation calm := (LockEvents.calm object_event_of locked_memory (few_alone_of object_locks L Some)).
-  Notation sound := (fun l => locks_sound no_entry root_frames frames_free no_shares locked_memory L object_event_of 16 l /\ guards_hold locked_memory note_memory L Some l).
+  Notation sound := (fun l => locks_sound no_entry root_frames frames_free no_shares locked_memory L object_event_of 16 l /\ notes_in_order locked_memory note_memory (lock_part (L := L) Some l)).
   Notation settled := (locks_settled no_entry root_frames frames_free no_shares L object_event_of).
   Definition workers_layer := thread_layer L (cell_baton cell_of_cpu parked_cell) 144 home_of first_of calm.
   Definition workers_agent := thread_agent T.
@@ -290,7 +290,7 @@ Section runs.
     intros Ht. unfold threads_at_start, between_calls. destruct (Nat.ltb t 16) eqn:Hlarge; [pose proof (proj1 (Nat.ltb_lt t 16) Hlarge) as Hlt|].
     + assert (home_of t = t) as E by (by apply Nat.mod_small). assert (Z.of_nat t < NUM_CPU) as Hc by (unfold NUM_CPU; lia).
       left. exists (idle_turn t), ∅, None, (start_of_cpu t), (start_state t). unfold can, whole_promise. rewrite E. split; [done|]. split; [split; [split; [exact E|done]|done]|]. split; [apply calm_parts; by split_and!|].
-      split; [split; [apply (locks_sound_start no_entry root_frames frames_free no_shares locked_memory locked_at_start)|apply (guards_hold_start locked_memory note_memory L Some note_memory_guarded)]|]. split; [apply locks_settled_start|].
+      split; [split; [apply (locks_sound_start no_entry root_frames frames_free no_shares locked_memory locked_at_start)|exact I]|]. split; [apply locks_settled_start|].
       split; [by apply start_holds|]. split; [done|]. split; [split; [done|]|split; [|apply none_mine]].
       * assert (worker_stage (idle_turn t) = Goes) as -> by (unfold worker_stage, rests_never, is_idle; cbn [who_is idle_turn]; by rewrite (proj2 (Nat.ltb_lt t 16) Hlt)).
         split; [by apply start_promised|]. split; [|by intros x; unfold worker_free; cbn [step_of idle_turn Nat.eqb]; rewrite andb_false_r].

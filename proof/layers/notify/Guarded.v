@@ -1,5 +1,5 @@
 (** What the lock of a notification guards, where no thread waits: its cells, in a state that start-up or a call has left. *)
-From Ashlar Require Export layers.notify.Waiters.
+From Ashlar Require Export layers.notify.Waiters layers.notify.History.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 (** No thread waits, and who watches is a processor. *)
@@ -28,3 +28,9 @@ Lemma idle_reborn x o : notify_idle x -> notify_idle (notify_reborn x o).
 Proof. intros [Hl _]. split; [done|by left]. Qed.
 Lemma idle_kept x b : notify_idle x -> notify_idle (notify_kept x b).
 Proof. unfold notify_kept. by destruct (opened x). Qed.
+
+(** What a thread that takes the lock may make of it: what signals, polls and watches make, or a life begins or ends. *)
+Definition notify_changes (x y : notification) : Prop := y = x \/ (exists signalled given, happens x signalled given y) \/ exists o, y = notify_reborn x o.
+Definition notify_changed (n : Z) (d0 d : mem) : Prop := exists x saved y saved', notify_rep n saved x d0 /\ notify_rep n saved' y d /\ notify_idle y /\ notify_changes x y.
+Lemma notify_changed_guarded n d0 d : notify_changed n d0 d -> notify_guarded n d.
+Proof. intros (x & saved & y & saved' & _ & H & Hy & _). by exists y, saved'. Qed.

@@ -38,11 +38,11 @@ Section client.
   Context (sound : log L -> Prop) (settled : nat -> log L -> Prop).
   Context (settled_stable : forall c e l, others L c e -> sound (e ++ l) -> settled c l -> settled c (e ++ l)).
   (** Locks that threads may take. *)
-  Context (acquire_below : M ACQUIRE = None) (release_below : M RELEASE = None) (guards : Z -> option (mem -> Prop)) (guard_cells : Z -> cell -> Prop).
-  Context (busy : Z -> nat -> log L -> bool) (locks_taken : takes_locks L parked calm sound settled guards guard_cells busy)
+  Context (acquire_below : M ACQUIRE = None) (release_below : M RELEASE = None) (guards : Z -> option (mem -> Prop)) (changes : Z -> mem -> mem -> Prop)
+    (guard_cells : Z -> cell -> Prop) (busy : Z -> mem -> nat -> log L -> Prop) (locks_taken : takes_locks L parked calm sound settled guards changes guard_cells busy)
     (cells_parked : forall c x, cell_of_cpu c x = true -> parked x = true).
   Context (pass : forall c p m l, passes p -> exists v o, lstep L c p m l = Ok v m o /\ calm c (Event c o :: l) = calm c l /\
-    (forall k, busy k c (Event c o :: l) = busy k c l) /\ (sound l -> settled c l -> sound (Event c o :: l) /\ settled c (Event c o :: l))).
+    (forall k d, busy k d c l -> busy k d c (Event c o :: l)) /\ (sound l -> settled c l -> sound (Event c o :: l) /\ settled c (Event c o :: l))).
   Context (out_calm : forall c v m l, (exists t, (t < nthread)%nat /\ home t = c) -> calm c l = true -> exists o, lstep L c (OUT, [v]) m l = Ok 0 m o /\ calm c (Event c o :: l) = true /\
     (sound l -> settled c l -> sound (Event c o :: l) /\ settled c (Event c o :: l))).
 
@@ -63,7 +63,7 @@ Section client.
   Definition called (t : nat) (f : string) (args : list Z) (Y : cpu_state) (post : Z -> cpu_state -> Prop) : Prop := exists fd, M f = Some fd /\ length args = fn_params fd /\
     forall h w, holds (home t) Y w -> later_than (home t) h Y ->
     locking (quiet t) kernel_entry M (home t) (handed (home t) (ours (home t)) (timer (home t)) (fits (home t)) (Z.of_nat t))
-      (back_again (home t) (ours (home t)) (timer (home t)) (fits (home t)) (Z.of_nat t)) guards (fn_body fd)
+      (back_again (home t) (ours (home t)) (timer (home t)) (fits (home t)) (Z.of_nat t)) guards changes (fn_body fd)
       (fun _ => comes_to (home t) (ours (home t)) (timer (home t)) (post 0)) (fun _ _ _ => False) (fun v => comes_to (home t) (ours (home t)) (timer (home t)) (post v))
       (args ++ replicate (fn_locals fd) 0) h w.
   Lemma entered_called t f args Y (post : Z -> cpu_state -> Prop) :
@@ -116,7 +116,7 @@ Section client.
       Qed.
       (** A call of which [may_call] holds runs to where it is between two calls. *)
       Lemma call_runs f args fd h l : length args = fn_params fd ->
-        locking (quiet t) kernel_entry M c (handed c (ours c) (timer c) (fits c) (Z.of_nat t)) (back_again c (ours c) (timer c) (fits c) (Z.of_nat t)) guards (fn_body fd)
+        locking (quiet t) kernel_entry M c (handed c (ours c) (timer c) (fits c) (Z.of_nat t)) (back_again c (ours c) (timer c) (fits c) (Z.of_nat t)) guards changes (fn_body fd)
           (fun _ => comes_to c (ours c) (timer c) (fun Z => can t (creturn C u 0) Z)) (fun _ _ _ => False) (fun v => comes_to c (ours c) (timer c) (fun Z => can t (creturn C u v) Z))
           (args ++ replicate (fn_locals fd) 0) h d0 ->
         M f = Some fd -> may_switch h l -> runs_to (enter fd args [KEnd] (d0 ∪ m)) l.
@@ -125,16 +125,16 @@ Section client.
         assert (HJ : thread_runs (enter fd args [KEnd] (d0 ∪ m)) (h, None)); [|by apply HJ].
         pose proof (thread_runs_tau kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm cpu_promise sound settled t between_calls u guard_cells busy d0 m) as Htau.
         unfold enter. eapply (wp_sound B M c thread_runs Htau (fn_body fd)).
-        - apply (Hwalk (option mem * option Z)%type thread_runs (fun h g => g = (h, None)) (fun k h g => g = (h, Some k)) (h, None) m Htau); [|intros to d h1 g Q Hhand| |done|done].
+        - apply (Hwalk (option mem * option (Z * mem))%type thread_runs (fun h g => g = (h, None)) (fun k d h g => g = (h, Some (k, d))) (h, None) m Htau); [|intros to d h1 g Q Hhand| |done|done].
           + apply (thread_runs_quiet kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm own_calm cpu_promise sound settled settled_stable t between_calls u
-              guards guard_cells busy locks_taken d0 m passes (pass c) pass_ordinary).
+              guards changes guard_cells busy locks_taken d0 m passes (pass c) pass_ordinary).
           + intros Hd Hg HQ. apply (thread_runs_switch kernel_entry C exported M stack_below L nthread home first begin cell_of_cpu parked calm own_calm cpu_promise sound settled settled_stable t between_calls u guard_cells busy d0 m Hd0 Hm
               (fun h1 d l Hl Hp Hw => begins_between h1 d m l (proj1 Hl) (proj1 (proj2 Hl)) (proj1 (proj2 (proj2 Hl))) (proj2 (proj2 (proj2 Hl))) (conj Hp Hw) Hm) to d h1 g Q);
               [|done..|].
             * destruct Hhand as [Hne (Z & HZ & HhZ & Hf)]. destruct (fits_thread _ _ _ Hf) as (n & -> & Hn & Hlt). exists n. split_and!; [done| |done|done|by exists Z]. by intros ->.
             * intros d' h' g' (-> & h2 & Z & HZ & _ & Hf). apply HQ. split; [done|]. by exists Z.
           + apply (thread_runs_lock kernel_entry C exported M L nthread home first begin cell_of_cpu parked calm own_calm cpu_promise sound settled settled_stable t between_calls u
-              acquire_below release_below guards guard_cells busy locks_taken (cells_parked c) d0 m Hd0 Hm).
+              acquire_below release_below guards changes guard_cells busy locks_taken (cells_parked c) d0 m Hd0 Hm).
         - split_and!; [|by intros r m' h1 (h' & d' & _ & _ & _ & [])|].
           + intros r m' h1 (h' & d' & -> & Hd' & -> & Z & Hcan & HZ & HhZ) l1 Hl1 Hdom. unfold SwitchRule.runs_to.
             refine (run_tau TL TA hands t between_calls _ (at_idle (creturn C u 0) (d' ∪ m)) l1 _ _).

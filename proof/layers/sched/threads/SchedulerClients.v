@@ -122,7 +122,7 @@ Section calls.
 
   Lemma client_may t u Y : (t < nthread)%nat -> can t u Y -> match cnext C (home t) u with
     | CDone => True | CTau u' => can t u' Y
-    | CCall f args => may_call kernel_entry C exported M nthread home passes thread_guards thread_of timer promises can t u f args Y \/
+    | CCall f args => may_call kernel_entry C exported M nthread home passes thread_guards thread_changes thread_of timer promises can t u f args Y \/
         uses f args /\ forall v, can t (creturn C u v) Y
     | COut v => can t (creturn C u 0) Y end.
   Proof using code arch cpus threads home_cpu client_calls.
@@ -142,9 +142,11 @@ Section calls.
     - split; [destruct Hnot as (n & _ & [[Hf _]|[-> _]]); [|done]; by repeat (apply elem_of_cons in Hf as [->|Hf]; [done|]); apply elem_of_nil in Hf|].
       assert (forall n, 0 <= n < NUM_NOTIFICATION -> thread_guards (lock n) = Some (notify_guarded n)) as notes.
       { intros n Hn. unfold thread_guards. by rewrite (proj2 (notification_of_some (lock n) n)). }
+      assert (forall n d0 d, 0 <= n < NUM_NOTIFICATION -> notify_changed n d0 d -> thread_changes (lock n) d0 d) as changed.
+      { intros n d0 d Hn Hd. exists n. by rewrite (proj2 (notification_of_some (lock n) n)). }
       destruct (notify_called quiet kernel_entry M (home t) Hcpu (thread_of (home t)) (timer (home t)) HN HQ HT HU HS HC (sends (home t))
         (handed (home t) (thread_of (home t)) (timer (home t)) (promises (home t)) (Z.of_nat t)) (back_again (home t) (thread_of (home t)) (timer (home t)) (promises (home t)) (Z.of_nat t))
-        thread_guards notes f args Y Hnot) as (fd & HMf & Hlen & Hlock). exists fd. split_and!; [done..|]. intros h w Hw Hh G J calm holding g rest HJ HE Hsw HL Hd Hg.
+        thread_guards thread_changes notes changed f args Y Hnot) as (fd & HMf & Hlen & Hlock). exists fd. split_and!; [done..|]. intros h w Hw Hh G J calm holding g rest HJ HE Hsw HL Hd Hg.
       assert (forall v, can t (creturn C u v) Y) as Hafter'.
       { intros v. split; [done|]. destruct (Hafter v) as (Eb & Ed & Ef). by rewrite Eb, Ed, Ef. }
       eapply wp_mono; [| | |exact (Hlock h w Hw G J calm holding g rest HJ HE Hsw HL Hd Hg)]; cbn beta; [|intros r m g' (h' & d' & _ & _ & _ & [])|];
