@@ -11,28 +11,22 @@ Proof.
 Qed.
 Lemma threads_join s t : threads (cv_join s t) = threads s ++ [t].
 Proof. unfold threads, cv_join. by rewrite fmap_app. Qed.
-(** Marks change, and no waiter's place does. *)
-Lemma threads_prepare_wait s t : threads (cv_prepare_wait s t) = threads s.
-Proof. by apply change_threads. Qed.
-Lemma threads_wake s t : threads (cv_wake s t) = threads s.
-Proof. by apply change_threads. Qed.
 Lemma threads_wake_first s : threads (cv_wake_first s) = threads s.
 Proof. by destruct s. Qed.
-Lemma threads_cancel s t : threads (cv_cancel s t) = threads s.
-Proof. by apply change_threads. Qed.
 Lemma threads_leave s t : threads (cv_leave s t) = filter (fun u => u <> t) (threads s).
 Proof.
   unfold threads, cv_leave. induction s as [|w s IH]; [done|]. rewrite fmap_cons, !filter_cons. repeat case_decide; [|done..|done].
   rewrite fmap_cons. by f_equal.
 Qed.
+Lemma waiter_once s1 w s2 : NoDup (threads (s1 ++ w :: s2)) -> thread w ∉ threads (s1 ++ s2).
+Proof. unfold threads. rewrite !fmap_app, fmap_cons, <- Permutation_middle. by intros [? _]%NoDup_cons. Qed.
+Lemma leave_none s t : t ∉ threads s -> cv_leave s t = s.
+Proof.
+  unfold cv_leave. induction s as [|u s IH]; [done|]. intros [Hne Hs]%not_elem_of_cons. rewrite filter_cons_True by congruence. f_equal. auto.
+Qed.
 Lemma leave_split s1 w s2 : NoDup (threads (s1 ++ w :: s2)) -> cv_leave (s1 ++ w :: s2) (thread w) = s1 ++ s2.
 Proof.
-  unfold threads. rewrite fmap_app, fmap_cons. intros (_ & Hd & [Hw _]%NoDup_cons)%NoDup_app.
-  assert (forall s : list waiter, thread w ∉ thread <$> s -> cv_leave s (thread w) = s) as Hno.
-  { unfold cv_leave. induction s as [|u s IH]; [done|]. rewrite fmap_cons. intros [Hne Hs]%not_elem_of_cons.
-    rewrite filter_cons, decide_True by congruence. f_equal. auto. }
-  unfold cv_leave. rewrite filter_app, filter_cons, decide_False by tauto. fold (cv_leave s1 (thread w)) (cv_leave s2 (thread w)).
-  rewrite !Hno; [done|done|]. intros H. by apply (Hd _ H), elem_of_cons; left.
+  intros H%waiter_once%leave_none. etrans; [|exact H]. unfold cv_leave. by rewrite !filter_app, filter_cons_False by tauto.
 Qed.
 
 (** ** The invariant is kept *)
@@ -70,24 +64,21 @@ Proof.
 Qed.
 Lemma ahead_leave t l u : u <> t -> ahead t (filter (fun v => v <> u) l) = filter (fun v => v <> u) (ahead t l).
 Proof.
-  intros Hu. induction l as [|v l IH]; [done|]. destruct (decide (v = u)) as [->|Hv].
-  - rewrite filter_cons_False by tauto. simpl. destruct (Z.eqb_spec u t); [done|]. by rewrite filter_cons_False by tauto.
-  - rewrite filter_cons_True by done. simpl. destruct (Z.eqb_spec v t); [done|]. rewrite filter_cons_True by done. by f_equal.
+  intros Hu. induction l as [|v l IH]; [done|]. rewrite filter_cons. simpl. destruct (Z.eqb_spec v t) as [->|Hne].
+  - rewrite decide_True by congruence. simpl. by rewrite Z.eqb_refl.
+  - rewrite filter_cons. case_decide; [|done]. simpl. rewrite (proj2 (Z.eqb_neq v t)) by done. by f_equal.
 Qed.
 Lemma filter_sublist u l : sublist (filter (fun v : Z => v <> u) l) l.
-Proof.
-  induction l as [|v l IH]; [done|]. destruct (decide (v = u)) as [->|Hv].
-  - rewrite filter_cons_False by tauto. by apply sublist_cons.
-  - rewrite filter_cons_True by done. by apply sublist_skip.
-Qed.
+Proof. induction l as [|v l IH]; [done|]. rewrite filter_cons. case_decide; [by apply sublist_skip|by apply sublist_cons]. Qed.
 Theorem cv_fifo t s s' : rtc (passes t) s s' -> t ∈ threads s ->
   t ∈ threads s' /\ sublist (ahead t (threads s')) (ahead t (threads s)).
 Proof.
   induction 1 as [s|s s1 s' Hs _ IH]; intros Ht; [done|].
   assert (t ∈ threads s1 /\ sublist (ahead t (threads s1)) (ahead t (threads s))) as [Ht1 E].
-  { destruct Hs as [u _|u| |u|u Hu]; rewrite ?threads_join, ?threads_prepare_wait, ?threads_wake_first, ?threads_cancel, ?threads_leave; [|done..|].
-    - rewrite ahead_join by done. split; [apply elem_of_app; by left|done].
-    - rewrite ahead_leave by done. split; [by apply elem_of_list_filter|apply filter_sublist]. }
+  { destruct Hs as [u _|u| |u|u Hu]; 
+      [|by unfold cv_prepare_wait; rewrite change_threads|by rewrite threads_wake_first|by unfold cv_cancel; rewrite change_threads|].
+    - rewrite threads_join, ahead_join by done. split; [apply elem_of_app; by left|done].
+    - rewrite threads_leave, ahead_leave by done. split; [by apply elem_of_list_filter|apply filter_sublist]. }
   destruct (IH Ht1) as [Ht' E']. split; [done|by etrans].
 Qed.
 (** A thread that joins is last; the thread whose turn it is has none ahead. *)

@@ -6,10 +6,7 @@ Local Opaque gmap_lookup gmap_partial_alter.
 
 Theorem cv_waits_once cv cv' s s' d d' t : cv_rep cv s d -> cv_rep cv' s' d' -> d ##ₘ d' -> t ∈ threads s -> t ∉ threads s'.
 Proof.
-  intros (_ & Hx & _) (_ & Hx' & _) Hd Ht Ht'.
-  destruct (proj2 (Hx (field_cell "cv_waiter" t "next"))) as [v Hv]; [apply link_cell; [done|names]|].
-  destruct (proj2 (Hx' (field_cell "cv_waiter" t "next"))) as [v' Hv']; [apply link_cell; [done|names]|].
-  by destruct (proj1 (map_disjoint_spec d d') Hd _ _ _ Hv Hv').
+  intros Hr (_ & Hx' & _) Hd Ht Ht'. eapply cv_rep_alone; [exact Hr|exact Hd| |exact Ht]. apply Hx', link_cell; [done|names].
 Qed.
 
 (** ** One state, one memory *)
@@ -17,12 +14,11 @@ Theorem cv_rep_cells cv s d d' : cv_rep cv s d -> cv_rep cv s d' -> d = d'.
 Proof.
   intros (_ & Hx & Hh & Hw) (_ & Hx' & Hh' & Hw'). apply own_eq. intros x. destruct (decide (x ∈ cv_cells cv (threads s))) as [Hin|Hout].
   - assert (forall o t l f, holds o t l d -> holds o t l d' -> f ∈ l.*1 -> d !! field_cell o t f = d' !! field_cell o t f) as Hsame.
-    { intros o t l f H H' (e & -> & He)%elem_of_list_fmap. rewrite (proj1 (Forall_forall _ _) H e He). symmetry.
-      exact (proj1 (Forall_forall _ _) H' e He). }
-    apply cv_cells_in in Hin as [(f & -> & Hf)%elem_of_list_fmap|(t & (w & -> & Hin)%elem_of_list_fmap & (f & -> & Hf)%elem_of_list_fmap)].
-    + by eapply Hsame.
-    + by eapply Hsame; [by apply Hw|by apply Hw'|].
-  - destruct (d !! x) as [v|] eqn:E; [by destruct Hout; apply Hx; eauto|]. destruct (d' !! x) eqn:E'; [|done]. destruct Hout. apply Hx'. eauto.
+    { unfold holds. setoid_rewrite Forall_forall. intros o t l f H H' (e & -> & He)%elem_of_list_fmap. by rewrite H, H'. }
+    apply cv_cells_in in Hin as [(f & Hf & ->)|(t & f & (w & -> & Hin)%elem_of_list_fmap & Hf & ->)];
+      [by eapply Hsame|by eapply Hsame; [by apply Hw|by apply Hw'|]].
+  - destruct (d !! x) as [v|] eqn:E; [by destruct Hout; apply Hx; eauto|].
+    destruct (d' !! x) eqn:E'; [|done]. destruct Hout. apply Hx'. eauto.
 Qed.
 
 (** ** One memory, one state *)
@@ -38,14 +34,15 @@ Proof.
 Qed.
 Theorem cv_rep_state cv s s' d : cv_rep cv s d -> cv_rep cv s' d -> s = s'.
 Proof.
-  intros (Hv & _ & [(Hf & _ & Hl) Hm]%cv_contents_linked) (Hv' & _ & [(Hf' & _ & Hl') Hm']%cv_contents_linked).
-  assert (threads s = threads s') as E.
-  { apply (list_determined []); [by apply cv_valid_none..|apply Hv|apply Hv'| |congruence]. intros u Hu Hu'.
-    destruct (Hl u Hu) as [H _], (Hl' u Hu') as [H' _]. simpl. congruence. }
-  clear Hv Hv' Hf Hf' Hl Hl'. revert s' Hm' E. induction s as [|w s IH]; intros [|w' s'] Hm' E; [done..|]. injection E as E1 E2. f_equal.
-  - destruct (Hm w) as [H1 H2], (Hm' w') as [H1' H2']; [by left..|]. rewrite E1 in *. rewrite H1 in H1'. rewrite H2 in H2'.
-    destruct w as [t [] []], w' as [t' [] []]; simpl in *; congruence.
-  - apply IH; [intros; apply Hm; by right|intros; apply Hm'; by right|done].
+  intros (Hv & _ & Hh & Hw) (Hv' & _ & Hh' & Hw'). assert (threads s = threads s') as Et.
+  { apply (list_determined []); [by apply cv_valid_none..|apply Hv|apply Hv'| |know Hh "first"%string; know Hh' "first"%string; congruence].
+    intros u (w & -> & H%Hw)%elem_of_list_fmap (w' & E & H'%Hw')%elem_of_list_fmap. rewrite <- E in H'. know H "next"%string.
+    know H' "next"%string. simpl. congruence. }
+  rewrite Et in Hw. remember (threads s') as l eqn:El. rewrite El in Et. clear -Hw Hw' Et. revert s' Hw' Et.
+  induction s as [|w s IH]; intros [|w' s'] Hw' Et; [done..|]. injection Et as E1 E2. f_equal.
+  - pose proof (Hw w ltac:(by left)) as H. pose proof (Hw' w' ltac:(by left)) as H'. rewrite E1 in H. know H "blocked"%string. know H "cancelled"%string.
+    know H' "blocked"%string. know H' "cancelled"%string. destruct w as [t [] []], w' as [t' [] []]; simpl in *; congruence.
+  - apply IH; [intros; apply Hw; by right|intros; apply Hw'; by right|done].
 Qed.
 
 (** There are cells that represent the initial state: the theorems are not vacuous. *)

@@ -7,7 +7,7 @@ From Ashlar Require Export layers.cv.Representation layers.cv.Code layers.thread
 Local Opaque gmap_lookup gmap_partial_alter.
 
 (** Reading a cell below stores into others. *)
-Ltac differ := first [assumption|by apply left_of_other|by apply right_of_other|by apply left_right|done|unfold place, field_cell; congruence].
+Ltac differ := first [assumption|apply left_of_other; by left|apply right_of_other; by left|by apply left_right|done|unfold place, field_cell; congruence].
 Ltac seek := repeat first [rewrite own_lookup|rewrite own_lookup_ne by first [differ|apply not_eq_sym; differ]].
 
 Section proof.
@@ -57,36 +57,37 @@ Section proof.
   Qed.
 
   (** ** A thread that joins is last *)
-  Lemma present self d l k : exactly (cells_of l (place self :: k)) d -> (forall x, x ∈ link_cells self -> x ∈ l \/ x ∈ k) ->
-    has_fields "cv_waiter" self ("cv"%string :: (links 0 0 (Waiter 0 false false)).*1) d.
+  Lemma present self l d : has_cells l d -> (forall x, x ∈ place self :: link_cells self -> x ∈ l) -> has_fields "cv_waiter" self ("cv"%string :: link_names) d.
   Proof using.
-    intros Hx Hk. apply Forall_cons. split; [apply Hx; right; by left|]. apply Forall_forall. intros f Hf. apply Hx.
-    destruct (Hk (field_cell "cv_waiter" self f)); [apply elem_of_list_fmap; by exists f|by left|by right; right].
+    intros Hx Hl. apply Forall_forall. intros f Hf. by apply Hx, Hl, own_cell.
+  Qed.
+  (** The variable and what the thread has for itself, in one memory. *)
+  Lemma in_one cv s k (Q : mem -> Prop) d : (forall d, Q d -> has_cells k d) -> (cv_rep cv s ∗ Q) d ->
+    cv_valid s /\ has_cells (cv_cells cv (threads s) ++ k) d /\ cv_contents cv s d.
+  Proof using.
+    intros HQ Hd. split; [by destruct Hd as (? & ? & _ & _ & [? _] & _)|]. split; [by apply (both_has (cv_rep cv s) Q); [intros e (_ & H & _)|..]|].
+    destruct Hd as (e & e' & -> & _ & (_ & _ & Hc) & _). eapply cv_contents_mono; [|exact Hc]. intros x v _. apply own_read.
   Qed.
   Theorem cv_join_timed cv s self E m : current_is self E -> 0 <= self < NUM_THREAD ->
     (E ∗ cv_rep cv s ∗ has_cells (place self :: link_cells self)) m ->
     timed "cv_join" [cv] m (fun v m' => v = 0 /\ (E ∗ cv_rep cv (cv_join s self) ∗ waits_in self cv) m').
   Proof using HM.
     intros Hself Hb Hm. enter cv_join_code. eapply current_then; [done|exact Hm|]. clear m Hm. intros d Hm. locals_plain.
-    pose proof (both_cells _ _ (cv_cells cv (threads s)) (place self :: link_cells self) d (fun d H => proj1 (proj2 H)) (fun d H => H) Hm) as Hx.
-    destruct Hm as (d1 & d2 & -> & Hd & (Hv & Hx1 & Hc) & Hx2).
+    destruct (in_one _ _ _ _ d (fun d H => H) Hm) as (Hv & Hx & Hc).
     assert (self ∉ threads s) as Hnew.
-    { intros Hin. assert (is_Some (d1 !! field_cell "cv_waiter" self "next")) as [v1 H1] by (apply Hx1, link_cell; [done|names]).
-      assert (is_Some (d2 !! field_cell "cv_waiter" self "next")) as [v2 H2] by (apply Hx2; right; by left).
-      by destruct (proj1 (map_disjoint_spec d1 d2) Hd _ _ _ H1 H2). }
-    assert (cv_contents cv s (d1 ∪ d2)) as Hc' by (eapply cv_contents_mono; [|exact Hc]; intros x v _; apply own_read).
-    set (d := d1 ∪ d2) in *. clearbody d. clear d1 d2 Hd Hx1 Hc Hx2. pose proof (proj1 Hc') as Hh. know Hh "last"%string.
-    pose proof (present self d _ _ Hx ltac:(by right)) as H. set (p := last_or NONE (threads s)) in *.
+    { destruct Hm as (d1 & d2 & _ & Hd & Hr & Hk). eapply cv_rep_alone; [exact Hr|exact Hd|]. apply Hk. by right; left. }
+    clear Hm. pose proof (present self _ d Hx ltac:(intros; apply elem_of_app; by right)) as H. pose proof (proj1 Hc) as Hh. know Hh "last"%string.
+    set (p := last_or NONE (threads s)) in *.
+    assert (left_of cv p ∈ cv_cells cv (threads s)) as Hleft by apply left_of_in, last_or_elem.
+    assert (right_of cv NONE ∈ cv_cells cv (threads s)) as Hright by (apply right_of_in; by left).
     stores H. eapply owned_either; [evaluate..| |]; fold NONE; fold (left_of cv p).
-    { repeat apply own_keep. apply Hx. left. by apply left_of_in. }
-    cbn [compare]. fold (left_of cv p). step; [repeat apply own_keep; apply Hx; left; apply head_cell; names|]. split; [done|].
+    { repeat apply own_keep. apply Hx, elem_of_app. by left. }
+    cbn [compare]. fold (left_of cv p). step; [repeat apply own_keep; apply Hx, elem_of_app; by left|]. split; [done|].
     match goal with |- _ ?m => set (d' := m) end.
-    assert (exactly (cells_of (cv_cells cv (threads s)) (place self :: link_cells self)) d') as Hx'.
-    { repeat apply exactly_write; [exact Hx|right; first [by left|right; apply elem_of_list_fmap; eexists; split; [reflexivity|names]]..| |].
-      - left. by apply left_of_in.
-      - left. apply head_cell. names. }
-    assert (p <> self) as Hp.
-    { unfold p. destruct (list_last_cases (threads s)) as [Ep|Hl]; [rewrite Ep; unfold NUM_THREAD in Hb; cbn; unfold NONE; lia|by intros <-]. }
+    assert (has_cells (cv_cells cv (threads s) ++ place self :: link_cells self) d') as Hx'.
+    { repeat apply exactly_write; try exact Hx; apply elem_of_app; first [left; assumption|right; eapply own_cell; names]. }
+    assert (self ∉ NONE :: threads s) as Hout by (apply not_elem_of_cons; unfold NUM_THREAD, NONE in *; split; [lia|done]).
+    assert (p <> self) as Hp by (intros E1; apply Hout; rewrite <- E1; apply last_or_elem).
     assert (left_of cv p <> ("cv_queue", cv, "last", 0)%string) as Hlast by exact (left_right cv p NONE).
     apply (cv_rep_both cv _ [place self]).
     - by apply cv_join_valid.
@@ -101,10 +102,10 @@ Section proof.
       + intros w ->%elem_of_list_singleton. change (threads (s ++ [Waiter self false false])) with (threads (cv_join s self)).
         rewrite threads_join. destruct (neighbours (threads s) self []) as [-> ->]; [done|apply not_elem_of_nil|]. fold p.
         subst d'. repeat constructor; cbn; by seek.
-    - intros x. rewrite (Hx' x). pose proof (cells_move cv (threads s) self [] x) as Hc. rewrite app_nil_r in Hc. by rewrite threads_join.
+    - rewrite threads_join. eapply (has_cells_perm _ _ _ (symmetry (cells_move cv (threads s) self []))). by rewrite app_nil_r.
     - intros x Hin ->%elem_of_list_singleton. by apply cv_cells_place in Hin.
     - split.
-      + apply restrict_cells. intros x ->%elem_of_list_singleton. apply Hx'. right. by left.
+      + apply restrict_cells. intros x ->%elem_of_list_singleton. apply Hx', elem_of_app. right. by left.
       + rewrite restrict_in by (by left). subst d'. unfold place. by seek.
   Qed.
 
@@ -114,54 +115,48 @@ Section proof.
   Proof using HM.
     intros Hself (s1 & s2 & ->)%elem_of_list_split Hm. enter cv_leave_code. set (self := thread w) in *. set (s := s1 ++ w :: s2) in *.
     eapply current_then; [done|exact Hm|]. clear m Hm. intros d Hm. locals_plain.
-    pose proof (both_cells _ _ (cv_cells cv (threads s)) [place self] d (fun d H => proj1 (proj2 H)) (fun d H => proj1 H) Hm) as Hx.
-    destruct Hm as (d1 & d2 & -> & Hd & (Hv & _ & Hc) & _ & Hplace). apply (both_right_lookup d1) in Hplace; [|done].
-    assert (cv_contents cv s (d1 ∪ d2)) as Hc' by (eapply cv_contents_mono; [|exact Hc]; intros x v _; apply own_read).
-    set (d := d1 ∪ d2) in *. clearbody d. clear d1 d2 Hd Hc.
-    pose proof (cv_leave_valid s self Hv) as Hv'. pose proof (leave_split s1 w s2 (proj1 Hv)) as El. fold s self in El. rewrite El in *. clear El.
+    destruct (in_one cv s [place self] _ d (fun d H => proj1 H) Hm) as (Hv & Hx & Hc).
+    assert (d !! place self = Some cv) as Hplace by (destruct Hm as (d1 & d2 & -> & Hd & _ & _ & H); by apply both_right_lookup). clear Hm.
     assert (threads s = threads s1 ++ self :: threads s2) as Es by (unfold threads, s; by rewrite fmap_app).
-    assert (threads (s1 ++ s2) = threads s1 ++ threads s2) as Es' by (unfold threads; by rewrite fmap_app).
-    assert (self ∉ threads s1 ++ threads s2) as Hnot.
-    { destruct Hv as [Hnd _]. rewrite Es, <- Permutation_middle in Hnd. by apply NoDup_cons in Hnd as [? _]. }
-    pose proof (proj2 Hc' w) as Hw. rewrite Es in Hw. fold self in Hw.
-    destruct (neighbours (threads s1) self (threads s2)) as [En Ep]; [intros ?; apply Hnot; apply elem_of_app; tauto..|]. rewrite En, Ep in Hw.
-    specialize (Hw ltac:(apply elem_of_app; right; by left)). set (n := first_or NONE (threads s2)) in *. set (p := last_or NONE (threads s1)) in *.
+    pose proof (waiter_once s1 w s2 (proj1 Hv)) as Hnot. pose proof (leave_split s1 w s2 (proj1 Hv)) as El. fold s self in El, Hnot.
+    pose proof (cv_leave_valid s self Hv) as Hv'. rewrite El in *. clear El. pose proof Hnot as Hnot'. unfold threads in Hnot'. rewrite fmap_app in Hnot'.
+    assert (self ∈ threads s) as Hin by (rewrite Es; apply elem_of_app; right; by left).
+    pose proof (proj2 Hc w ltac:(apply elem_of_app; right; by left)) as Hw. rewrite Es in Hw. fold self in Hw.
+    destruct (neighbours (threads s1) self (threads s2)) as [En Ep]; [intros ?; apply Hnot'; apply elem_of_app; tauto..|]. rewrite En, Ep in Hw.
+    set (n := first_or NONE (threads s2)) in *. set (p := last_or NONE (threads s1)) in *.
     know Hw "next"%string. know Hw "previous"%string. know Hw "blocked"%string. unfold place, field_cell in Hplace.
-    pose proof (present self d (cv_cells cv (threads s)) [] Hx) as H. specialize (H ltac:(intros x Hl; left; apply cv_cells_in; right; exists self;
-      rewrite Es; split; [apply elem_of_app; right; by left|done])).
-    assert (left_of cv p ∈ cv_cells cv (threads s)) as Hleft by (apply left_of_in; intros u; rewrite Es, elem_of_app; tauto).
-    assert (right_of cv n ∈ cv_cells cv (threads s)) as Hright by (apply right_of_in; intros u; rewrite Es, elem_of_app, elem_of_cons; tauto).
+    assert (forall x, x ∈ place self :: link_cells self -> x ∈ cv_cells cv (threads s) ++ [place self]) as Hall.
+    { intros x Hi. rewrite Es, (cells_move cv (threads s1) self (threads s2)). apply elem_of_app. by right. }
+    pose proof (present self _ d Hx Hall) as H.
+    pose proof (last_or_elem NONE (threads s1)) as Hp. fold p in Hp.
+    assert (n ∈ NONE :: threads s2) as Hn by (unfold n; destruct (threads s2); [by left|right; by left]).
+    assert (forall u, u ∈ NONE :: threads s1 \/ u ∈ NONE :: threads s2 -> u ∈ NONE :: threads s /\ u <> self) as Hnear.
+    { intros u Hu. pose proof (cv_valid_none s Hv) as Hnone. rewrite !elem_of_cons in Hu. split.
+      - rewrite Es, elem_of_cons, elem_of_app, elem_of_cons. tauto.
+      - intros ->. rewrite elem_of_app in Hnot'. destruct Hu as [[E3|?]|[E3|?]]; [|by apply Hnot'; left| |by apply Hnot'; right];
+          apply Hnone; by rewrite <- E3. }
+    destruct (Hnear p (or_introl Hp)) as [Hpl%(left_of_in cv) Hp'], (Hnear n (or_intror Hn)) as [Hnl%(right_of_in cv) Hn'].
     stores H. eapply owned_either; [evaluate..| |]; fold NONE; fold (left_of cv p).
-    { apply Hx. by left. }
+    { apply Hx, elem_of_app. by left. }
     step. eapply owned_either; [evaluate..| |]; fold NONE; cbn [compare]; fold (left_of cv p) (right_of cv n).
-    { apply own_keep, Hx. by left. }
+    { apply own_keep, Hx, elem_of_app. by left. }
     stores H. split; [done|]. match goal with |- _ ?m => set (d' := m) end.
-    assert (exactly (cells_of (cv_cells cv (threads s)) [place self]) d') as Hx'.
-    { assert (forall f, f ∈ (links 0 0 (Waiter 0 false false)).*1 -> cells_of (cv_cells cv (threads s)) [place self] (field_cell "cv_waiter" self f)) as Hf
-        by (intros f Hf; left; apply link_cell; [rewrite Es; apply elem_of_app; right; by left|done]).
-      repeat apply exactly_write; [exact Hx|by left|by left|right; by left|apply Hf; names..]. }
-    assert (p <> self /\ n <> self) as [Hp Hn].
-    { assert (NONE <> self) as Hnone by (intros E3; apply (cv_valid_none s Hv); rewrite E3, Es; apply elem_of_app; right; by left).
-      split; [destruct (list_last_cases (threads s1)) as [E3|Hl]; [unfold p; by rewrite E3|]|unfold n; destruct (threads s2) as [|u l]; [done|]];
-        intros E3; apply Hnot, elem_of_app; [left; by rewrite <- E3|right; rewrite <- E3; by left]. }
+    assert (has_cells (cv_cells cv (threads s) ++ [place self]) d') as Hx'.
+    { repeat apply exactly_write; try exact Hx; first [apply elem_of_app; left; assumption|eapply Hall, own_cell; names]. }
     apply (cv_rep_both cv _ (place self :: link_cells self)).
     - done.
     - apply (cv_replace cv s1 [w] [] s2 self d d').
       + done.
-      + by rewrite Es'.
+      + intros [Eself|]%elem_of_cons; [|done]. apply (cv_valid_none s Hv). by rewrite <- Eself.
       + by intros u ->%elem_of_list_singleton.
       + done.
       + fold p n. intros x H1 H2 H3. subst d'. by repeat (rewrite own_lookup_ne; [|apply not_eq_sym; first [exact H1|exact H2|apply H3]]).
       + fold p. subst d'. by seek.
       + fold n. rewrite app_nil_r. subst d'. by seek.
       + by intros u ?%elem_of_nil.
-    - intros x. rewrite (Hx' x), Es, Es'. apply cells_move.
-    - rewrite Es'. intros x Hin [->|(f & ->)%link_cells_in]%elem_of_cons; [by eapply cv_cells_place|by eapply cv_cells_other].
-    - assert (forall x, x ∈ place self :: link_cells self -> is_Some (d' !! x)) as Hall.
-      { intros x Hin. apply Hx'. rewrite Es. apply cells_move. by right. }
-      assert (forall f, f ∈ (links 0 0 (Waiter 0 false false)).*1 -> field_cell "cv_waiter" self f ∈ place self :: link_cells self) as Hf
-        by (intros f Hf; right; apply elem_of_list_fmap; by exists f).
-      split_and!; [by apply restrict_cells|rewrite restrict_in by (by left); subst d'; unfold place; by seek|].
-      repeat constructor; cbn [fst snd]; (rewrite restrict_in by (apply Hf; names)); subst d'; by seek.
+    - unfold threads. rewrite fmap_app. eapply has_cells_perm; [|exact Hx']. rewrite Es. apply cells_move.
+    - intros x Hin' [->|(f & -> & _)%elem_of_list_fmap]%elem_of_cons; [by apply cv_cells_place in Hin'|by apply cv_cells_other in Hin'].
+    - split_and!; [apply restrict_cells; intros x Hi; by apply Hx', Hall|rewrite restrict_in by (by left); subst d'; unfold place; by seek|].
+      repeat constructor; cbn [fst snd]; (rewrite restrict_in by (apply own_cell; names)); subst d'; by seek.
   Qed.
 End proof.

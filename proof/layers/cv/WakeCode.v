@@ -5,23 +5,21 @@ Local Opaque gmap_lookup gmap_partial_alter.
 (** ** The marks of a state *)
 Lemma mark_of (f : waiter -> bool) s w : cv_valid s -> w ∈ s -> existsb (fun u => (thread u =? thread w) && f u) s = f w.
 Proof.
-  unfold cv_valid, threads. intros [Hn _] (s1 & s2 & ->)%elem_of_list_split. rewrite fmap_app, fmap_cons in Hn.
-  apply NoDup_app in Hn as (_ & Hd & [Hw _]%NoDup_cons).
+  intros [Hn _] (s1 & s2 & ->)%elem_of_list_split. apply waiter_once in Hn. unfold threads in Hn. rewrite fmap_app, not_elem_of_app in Hn.
   assert (forall s : list waiter, thread w ∉ thread <$> s -> existsb (fun u => (thread u =? thread w) && f u) s = false) as Hno.
-  { induction s as [|u s IH]; [done|]. rewrite fmap_cons. intros [Hne Hs]%not_elem_of_cons. simpl.
-    rewrite (proj2 (Z.eqb_neq (thread u) (thread w))) by congruence. auto. }
-  rewrite existsb_app. simpl. rewrite !Hno, Z.eqb_refl; [by destruct (f w)|done|]. intros H. apply (Hd _ H). by left.
+  { induction s as [|u s IH]; [done|]. intros [Hne Hs]%not_elem_of_cons. simpl. rewrite (proj2 (Z.eqb_neq _ _)) by congruence. auto. }
+  rewrite existsb_app. simpl. rewrite !Hno, Z.eqb_refl by tauto. by destruct (f w).
 Qed.
 Lemma wake_ready s t : cv_blocked s t = false -> cv_wake s t = s.
 Proof.
-  unfold cv_blocked, cv_wake, change. induction s as [|w s IH]; [done|]. simpl. intros [Hw Hs]%orb_false_iff. apply (f_equal2 cons); [|exact (IH Hs)].
+  unfold cv_blocked, cv_wake, change. induction s as [|w s IH]; [done|]. simpl. intros [Hw Hs]%orb_false_iff. apply (f_equal2 cons); [|auto].
   destruct (thread w =? t); [by apply unblock_ready|done].
 Qed.
 Lemma wake_head w s : cv_valid (w :: s) -> cv_wake (w :: s) (thread w) = cv_wake_first (w :: s).
 Proof.
-  unfold cv_valid, threads, cv_wake, change. rewrite !fmap_cons, Z.eqb_refl. intros [[Hw _]%NoDup_cons _]. apply (f_equal2 cons); [done|].
-  induction s as [|u s IH]; [done|]. rewrite fmap_cons in *. apply not_elem_of_cons in Hw as [Hne Hs]. apply (f_equal2 cons); [|exact (IH Hs)].
-  by rewrite (proj2 (Z.eqb_neq (thread u) (thread w))).
+  intros [Hn%(waiter_once [] w s) _]. unfold cv_wake, change, threads in *. simpl in *. rewrite Z.eqb_refl. f_equal. etrans; [|apply list_fmap_id].
+  apply Forall_fmap_ext, Forall_forall. intros u Hu. destruct (Z.eqb_spec (thread u) (thread w)) as [E|]; [|done].
+  destruct Hn. rewrite <- E. by apply elem_of_list_fmap_1.
 Qed.
 Lemma wake_cancelled s t : cv_wake (change cancel t s) t = cv_cancel s t.
 Proof.
@@ -67,14 +65,14 @@ Section proof.
 
   (** The statement that writes mark [f] of waiter [t]. *)
   Lemma during_mark cv s t g f i e v E (Qn Qb : locals -> mem -> Prop) Qr r m : (E ∗ cv_rep cv s) m -> t ∈ threads s ->
-    (forall w, thread (g w) = thread w) -> f = "blocked"%string \/ f = "cancelled"%string ->
+    (forall w, thread (g w) = thread w) -> f ∈ link_names ->
     (forall w n p, links n p (g w) = set_field f v (links n p w)) -> (forall d, eval i r d = Some t) -> (forall d, eval e r d = Some v) ->
     (forall m, (E ∗ cv_rep cv (change g t s)) m -> Qn r m) -> during (Store "cv_waiter" i f (Const 0) e) Qn Qb Qr r m.
   Proof using.
     intros Hm Ht Hg Hf Hset Hi He Hn.
     eapply (during_part _ _ _ _ _ E (cv_rep cv s) _ _ _ (fun r' d => r' = r /\ cv_rep cv (change g t s) d) (fun _ _ => False) (fun _ _ => False)); [exact Hm|..].
     - intros d Hd. eapply owned_store; [apply Hi|apply eval_const|apply He| |].
-      + pose proof Hd as (_ & Hx & _). apply Hx, link_cell; [done|]. destruct Hf as [-> | ->]; names.
+      + pose proof Hd as (_ & Hx & _). by apply Hx, link_cell.
       + split; [done|]. by apply cv_mark.
     - intros r' m' [-> H]%both_pure. by apply Hn.
     - by intros r' m' (? & ? & _ & _ & _ & []).
@@ -87,7 +85,7 @@ Section proof.
   Proof using HM.
     intros Hself (F & Hwait & Hblock) Hin Hm. enter cv_prepare_wait_code. timed_step.
     eapply during_call_part; [evaluate|exact Hm|exact Hself|]. intros v m' Hm'. apply both_pure_left in Hm' as [-> Hm']. locals_simpl. timed_step.
-    eapply (during_mark cv s self block "blocked" _ _ 1); [exact Hm'|exact Hin|by intros|by left|by intros|by intros|by intros|]. clear m Hm m' Hm'. intros m Hm. timed_step.
+    eapply (during_mark cv s self block "blocked" _ _ 1); [exact Hm'|exact Hin|by intros|names|by intros|by intros|by intros|]. clear m Hm m' Hm'. intros m Hm. timed_step.
     eapply during_call_part; [evaluate|exact Hm|exact Hwait|]. clear m Hm. intros v m Hm. locals_simpl.
     by eapply during_call_part; [evaluate|exact Hm|exact Hblock|].
   Qed.
@@ -104,7 +102,7 @@ Section proof.
       apply both_right_lookup; [done|]. by apply (cv_rep_mark cv). }
     unfold field_cell in Hb. timed_step. destruct (cv_blocked s t) eqn:Eb; cbn [Z.b2z Z.eqb Pos.eqb].
     - destruct (Hready eq_refl) as (F & Hend & Hrdy). timed_step.
-      eapply (during_mark cv s t unblock "blocked" _ _ 0); [exact Hm|exact Hin|by intros|by left|by intros|by intros|by intros|]. clear m Hm Hb. intros m Hm. timed_step.
+      eapply (during_mark cv s t unblock "blocked" _ _ 0); [exact Hm|exact Hin|by intros|names|by intros|by intros|by intros|]. clear m Hm Hb. intros m Hm. timed_step.
       eapply during_call_part; [evaluate|exact Hm|exact Hend|]. clear m Hm. intros v m Hm. locals_simpl.
       by eapply during_call_part; [evaluate|exact Hm|exact Hrdy|].
     - timed_step. by rewrite wake_ready.
@@ -132,7 +130,7 @@ Section proof.
     timed "cv_cancel" [t] m (fun v m' => v = 0 /\ ((if cv_blocked s t then E' else E) ∗ cv_rep cv (cv_cancel s t)) m').
   Proof using HM.
     intros Hin Hready Hm. enter cv_cancel_code. timed_step.
-    eapply (during_mark cv s t cancel "cancelled" _ _ 1); [exact Hm|exact Hin|by intros|by right|by intros|by intros|by intros|]. clear m Hm. intros m Hm.
+    eapply (during_mark cv s t cancel "cancelled" _ _ 1); [exact Hm|exact Hin|by intros|names|by intros|by intros|by intros|]. clear m Hm. intros m Hm.
     eapply during_call_whole; [evaluate|eapply (cv_wake_timed cv (change cancel t s) t E E')|].
     - by rewrite change_threads.
     - by rewrite blocked_cancel.
@@ -141,57 +139,26 @@ Section proof.
   Qed.
 
   (** ** Start-up *)
-  Notation head_names := (heads 0 0).*1.
-  Notation waiter_names := ("cv"%string :: (links 0 0 (Waiter 0 false false)).*1).
-  Notation idle t := (("cv", NONE) :: links NONE NONE (Waiter t false false))%string.
-  Lemma initial_present d : exactly all_cells d -> (forall cv, 0 <= cv < NUM_CV -> has_fields "cv_queue" cv head_names d) /\
-    (forall t, 0 <= t < NUM_THREAD -> has_fields "cv_waiter" t waiter_names d).
-  Proof using.
-    intros Hx. split; intros i Hi; apply Forall_forall; intros f Hf; apply Hx.
-    - left. exists i. split; [done|]. apply elem_of_list_fmap. by exists f.
-    - right. exists i. split; [done|]. apply elem_of_cons in Hf as [->|Hf]; [by left|right]. apply elem_of_list_fmap. by exists f.
-  Qed.
-  Lemma store_fields_exactly P o t l d : exactly P d -> (forall f, f ∈ l.*1 -> P (field_cell o t f)) -> exactly P (store_fields o t l d).
-  Proof using.
-    revert d. induction l as [|[f v] l IH]; intros d Hd Hf; [done|]. apply IH; [apply exactly_write; [done|]|intros g Hg]; apply Hf; [by left|by right].
-  Qed.
+  Notation idle := (("cv", NONE) :: links NONE NONE (Waiter 0 false false))%string.
   Theorem cv_init_triple d : exactly all_cells d -> triple "cv_init" [] d (fun v d' => v = 0 /\ cv_initial d').
   Proof using HM.
-    intros Hx. eapply triple_owned; [by apply HM|done|]. unfold cv_init_code. locals_simpl. do 3 step.
-    apply (owned_count _ _ _ _ _ _ (fun i r d1 => r = [i; 0] /\ exactly all_cells d1 /\
-      forall cv, 0 <= cv < i -> holds "cv_queue" cv (heads NONE NONE) d1) 0); [lia| | | |].
-    { split_and!; [done..|lia]. }
-    { by intros i r d1 [-> _]. }
-    { intros i r d1 Hi (-> & Hx1 & Hdone). pose proof (proj1 (initial_present d1 Hx1) i Hi) as H. repeat store_step H.
-      rewrite wrap32_next by lia. split_and!; [done| |].
-      - apply (store_fields_exactly _ "cv_queue" i (heads NONE NONE)); [done|]. intros f Hf. left. exists i. split; [done|].
-        apply elem_of_list_fmap. by exists f.
-      - intros cv Hcv. destruct (decide (cv = i)) as [->|Hne]; [apply (holds_stored "cv_queue" i (heads NONE NONE)); names|].
-        apply (holds_store_other _ _ _ _ "cv_queue" i (heads NONE NONE)); [congruence|apply Hdone; lia]. }
-    clear d Hx. intros r d (-> & Hx & Hheads). do 2 step.
-    apply (owned_count _ _ _ _ _ _ (fun t r d1 => r = [32; t] /\ exactly all_cells d1 /\
-      (forall cv, 0 <= cv < NUM_CV -> holds "cv_queue" cv (heads NONE NONE) d1) /\
-      forall u, 0 <= u < t -> holds "cv_waiter" u (idle u) d1) 0); [lia| | | |].
-    { split_and!; [done..|lia]. }
-    { by intros t r d1 [-> _]. }
-    { intros t r d1 Ht (-> & Hx1 & Hhd & Hdone). pose proof (proj2 (initial_present d1 Hx1) t Ht) as H. repeat store_step H.
-      rewrite wrap32_next by lia. split_and!; [done| | |].
-      - apply (store_fields_exactly _ "cv_waiter" t (idle t)); [done|]. intros f Hf. right. exists t. split; [done|].
-        apply elem_of_cons in Hf as [->|Hf]; [by left|right]. apply elem_of_list_fmap. by exists f.
-      - intros cv Hcv. apply (holds_store_other _ _ _ _ "cv_waiter" t (idle t)); [congruence|by apply Hhd].
-      - intros u Hu. destruct (decide (u = t)) as [->|Hne]; [apply (holds_stored "cv_waiter" t (idle t)); names|].
-        apply (holds_store_other _ _ _ _ "cv_waiter" t (idle t)); [congruence|apply Hdone; lia]. }
-    clear d Hx Hheads. intros r d (-> & Hx & Hheads & Hidle). split; [done|]. split; [done|]. split.
-    - intros cv Hcv. split; [repeat constructor|]. split.
-      + apply restrict_cells. intros x Hx'. apply Hx. left. exists cv. split; [done|]. unfold cv_cells in Hx'. by rewrite app_nil_r in Hx'.
-      + split; [|by intros w ?%elem_of_nil]. pose proof (Hheads cv Hcv) as Hh. repeat (apply Forall_cons in Hh as [? Hh]).
-        repeat constructor; cbn [fst snd]; (rewrite restrict_in by (apply head_cell; names)); done.
-    - intros t Ht. pose proof (Hidle t Ht) as Hi.
-      assert (forall f, f ∈ waiter_names -> field_cell "cv_waiter" t f ∈ place t :: link_cells t) as Hin.
-      { intros f [->|Hf]%elem_of_cons; [by left|right]. apply elem_of_list_fmap. by exists f. }
-      repeat (apply Forall_cons in Hi as [? Hi]). split_and!.
-      + apply restrict_cells. intros x Hx'. apply Hx. right. by exists t.
-      + by rewrite restrict_in by (by left).
-      + repeat constructor; cbn [fst snd]; (rewrite restrict_in by (apply Hin; names)); done.
+    intros Hx. assert (forall cv f, 0 <= cv < NUM_CV -> f ∈ (heads NONE NONE).*1 -> all_cells (field_cell "cv_queue" cv f)) as Hheads.
+    { intros cv f Hcv Hf. left. exists cv. split; [done|by apply elem_of_list_fmap_1]. }
+    assert (forall t f, f ∈ idle.*1 -> field_cell "cv_waiter" t f ∈ place t :: link_cells t) as Hidle.
+    { intros t f [->|Hf]%elem_of_cons; [by left|right; by apply elem_of_list_fmap_1]. }
+    assert (forall t f, 0 <= t < NUM_THREAD -> f ∈ idle.*1 -> all_cells (field_cell "cv_waiter" t f)) as Hall by (intros t f Ht Hf; right; eauto).
+    pose proof (filled_exactly _ "cv_queue" _ NUM_CV d Hheads Hx) as Hx1. pose proof (filled_exactly _ "cv_waiter" _ NUM_THREAD _ Hall Hx1) as Hx2.
+    eapply triple_owned; [by apply HM|done|]. unfold cv_init_code. locals_simpl. do 3 step.
+    apply (owned_fill _ _ _ "cv_queue" 0 NUM_CV (heads NONE NONE)); [done|done|intros cv Hcv; apply Forall_forall; intros f Hf; by apply Hx, Hheads|].
+    do 2 step. apply (owned_fill _ _ _ "cv_waiter" 1 NUM_THREAD idle); [done|done|intros t Ht; apply Forall_forall; intros f Hf; by apply Hx1, Hall|].
+    split; [done|]. split; [done|]. split.
+    - intros cv Hcv. split; [repeat constructor|]. split; [|split; [|by intros w ?%elem_of_nil]].
+      + apply restrict_cells. intros x Hin. apply Hx2. left. exists cv. unfold cv_cells in Hin. by rewrite app_nil_r in Hin.
+      + eapply holds_keep; [|apply (holds_filled_other _ _ _ "cv_waiter"); [done|by apply (filled_holds "cv_queue" (heads NONE NONE)); [|names]]].
+        intros f v Hf <-. by apply restrict_in, head_cell.
+    - intros t Ht. assert (holds "cv_waiter" t idle (restrict (place t :: link_cells t)
+        (filled "cv_waiter" (fun _ => idle) 0 NUM_THREAD (filled "cv_queue" (fun _ => heads NONE NONE) 0 NUM_CV d)))) as H.
+      { eapply holds_keep; [|by apply (filled_holds "cv_waiter" idle); [|names]]. intros f v Hf <-. by apply restrict_in, Hidle. }
+      apply Forall_cons in H as [Hp H]. split_and!; [|done|done]. apply restrict_cells. intros x Hin. apply Hx2. right. by exists t.
   Qed.
 End proof.
