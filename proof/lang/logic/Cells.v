@@ -1,4 +1,4 @@
-(** Cells of structs and of parts: what keeps them, and how start-up fills an array.
+(** Cells of structs and of parts: what keeps them, a store into one of two, and how start-up fills an array.
 
     [fill_loop o x n l] is the loop of C that writes the fields [l] into all [n] elements of object [o], counting in local [x];
     [filled o (fun _ => l) 0 n] is the memory that it leaves. *)
@@ -20,7 +20,7 @@ Proof. intros E H x. rewrite <- E. apply H. Qed.
 Lemma both_has (P Q : mem -> Prop) l k d : (forall d, P d -> has_cells l d) -> (forall d, Q d -> has_cells k d) -> (P ∗ Q) d -> has_cells (l ++ k) d.
 Proof. intros HP HQ (d1 & d2 & -> & _ & H1%HP & H2%HQ) x. rewrite elem_of_app, <- (H1 x), <- (H2 x). apply lookup_union_is_Some. Qed.
 
-(** ** Filling an array *)
+(** ** Stores: into one of two cells, and into all of an array *)
 Fixpoint stores_then (o : string) (x : nat) (l : list (string * Z)) (s : stmt) : stmt :=
   match l with [] => s | (f, v) :: l => Seq (Store o (Var x) f (Const 0) (Const v)) (stores_then o x l s) end.
 Definition fill_loop (o : string) (x : nat) (n : Z) (l : list (string * Z)) : stmt :=
@@ -29,6 +29,16 @@ Definition fill_loop (o : string) (x : nat) (n : Z) (l : list (string * Z)) : st
 Section fill.
   Context (kernel_entry : Z -> Z) (M : module) (cpu : nat).
   Notation owned := (owned kernel_entry M cpu).
+
+  (** A store into one of two cells. *)
+  Lemma owned_either c o1 i1 f1 o2 i2 f2 e (Qn Qb : locals -> mem -> Prop) Qr r d t v1 v2 v :
+    test c r d = Some t -> eval i1 r d = Some v1 -> eval i2 r d = Some v2 -> eval e r d = Some v ->
+    let x := if t then field_cell o1 v1 f1 else field_cell o2 v2 f2 in is_Some (d !! x) -> Qn r (<[x := v]> d) ->
+    owned (If c (Store o1 i1 f1 (Const 0) e) (Store o2 i2 f2 (Const 0) e)) Qn Qb Qr r d.
+  Proof using.
+    intros Ht H1 H2 He x Hx HQ. eapply owned_if; [exact Ht|]. unfold x, field_cell in *.
+    destruct t; (eapply owned_store; [done|apply eval_const|done|done|done]).
+  Qed.
 
   Lemma owned_stores_then o x l s t (Qn Qb : locals -> mem -> Prop) Qr r d : r !! x = Some t -> has_fields o t l.*1 d ->
     owned s Qn Qb Qr r (store_fields o t l d) -> owned (stores_then o x l s) Qn Qb Qr r d.

@@ -22,16 +22,6 @@ Proof.
 Qed.
 
 (** ** One memory, one state *)
-Lemma list_determined l0 l l' : NONE ∉ l -> NONE ∉ l' -> NoDup (l0 ++ l) -> NoDup (l0 ++ l') ->
-  (forall u, u ∈ l0 ++ l -> u ∈ l0 ++ l' -> after u (l0 ++ l) = after u (l0 ++ l')) -> first_or NONE l = first_or NONE l' -> l = l'.
-Proof.
-  revert l0 l'. induction l as [|u l IH]; intros l0 [|u' l'] Hn Hn' Hd Hd' Ha Hf; simpl in Hf; subst; [done|by destruct Hn'; left|by destruct Hn; left|].
-  f_equal. apply not_elem_of_cons in Hn as [_ Hn], Hn' as [_ Hn'].
-  assert (forall l, NoDup (l0 ++ u' :: l) -> after u' (l0 ++ u' :: l) = first_or NONE l) as Hu.
-  { intros k Hk. apply neighbours; rewrite <- Permutation_middle, NoDup_cons, elem_of_app in Hk; tauto. }
-  apply (IH (l0 ++ [u'])); [done|done|by rewrite <- (assoc_L (++))..|by rewrite <- !(assoc_L (++))|].
-  rewrite <- Hu, <- (Hu l') by done. apply Ha; apply elem_of_app; right; by left.
-Qed.
 Theorem cv_rep_state cv s s' d : cv_rep cv s d -> cv_rep cv s' d -> s = s'.
 Proof.
   intros (Hv & _ & Hh & Hw) (Hv' & _ & Hh' & Hw'). assert (threads s = threads s') as Et.

@@ -7,7 +7,7 @@ From Ashlar Require Export layers.cv.Representation layers.cv.Code layers.thread
 Local Opaque gmap_lookup gmap_partial_alter.
 
 (** Reading a cell below stores into others. *)
-Ltac differ := first [assumption|apply left_of_other; by left|apply right_of_other; by left|by apply left_right|done|unfold place, field_cell; congruence].
+Ltac differ := first [assumption|apply end_of_other; by left|by apply left_right|done|unfold place, field_cell; congruence].
 Ltac seek := repeat first [rewrite own_lookup|rewrite own_lookup_ne by first [differ|apply not_eq_sym; differ]].
 
 Section proof.
@@ -20,16 +20,6 @@ Section proof.
   (** Statements up to the next condition. *)
   Ltac stores H := repeat lazymatch goal with |- owned (If _ _ _) _ _ _ _ _ => fail | _ => store_step H; locals_plain end.
   Ltac enter code := eapply timed_body; [by apply HM|done|]; unfold code; locals_simpl.
-
-  (** A store into one of two cells. *)
-  Lemma owned_either c o1 i1 f1 o2 i2 f2 e (Qn Qb : locals -> mem -> Prop) Qr r d t v1 v2 v :
-    test c r d = Some t -> eval i1 r d = Some v1 -> eval i2 r d = Some v2 -> eval e r d = Some v ->
-    let x := if t then field_cell o1 v1 f1 else field_cell o2 v2 f2 in is_Some (d !! x) -> Qn r (<[x := v]> d) ->
-    owned (If c (Store o1 i1 f1 (Const 0) e) (Store o2 i2 f2 (Const 0) e)) Qn Qb Qr r d.
-  Proof using.
-    intros Ht H1 H2 He x Hx HQ. eapply owned_if; [exact Ht|]. unfold x, field_cell in *.
-    destruct t; (eapply owned_store; [done|apply eval_const|done|done|done]).
-  Qed.
 
   (** ** What the layers below do *)
 
@@ -57,7 +47,8 @@ Section proof.
   Qed.
 
   (** ** A thread that joins is last *)
-  Lemma present self l d : has_cells l d -> (forall x, x ∈ place self :: link_cells self -> x ∈ l) -> has_fields "cv_waiter" self ("cv"%string :: link_names) d.
+  Lemma present self l d : has_cells l d -> (forall x, x ∈ place self :: link_cells self -> x ∈ l) ->
+    has_fields "cv_waiter" self ("cv"%string :: link_names) d.
   Proof using.
     intros Hx Hl. apply Forall_forall. intros f Hf. by apply Hx, Hl, own_cell.
   Qed.
@@ -78,8 +69,8 @@ Section proof.
     { destruct Hm as (d1 & d2 & _ & Hd & Hr & Hk). eapply cv_rep_alone; [exact Hr|exact Hd|]. apply Hk. by right; left. }
     clear Hm. pose proof (present self _ d Hx ltac:(intros; apply elem_of_app; by right)) as H. pose proof (proj1 Hc) as Hh. know Hh "last"%string.
     set (p := last_or NONE (threads s)) in *.
-    assert (left_of cv p ∈ cv_cells cv (threads s)) as Hleft by apply left_of_in, last_or_elem.
-    assert (right_of cv NONE ∈ cv_cells cv (threads s)) as Hright by (apply right_of_in; by left).
+    assert (left_of cv p ∈ cv_cells cv (threads s)) as Hleft by (apply end_of_in; [names|names|apply last_or_elem]).
+    assert (right_of cv NONE ∈ cv_cells cv (threads s)) as Hright by (apply end_of_in; [names|names|by left]).
     stores H. eapply owned_either; [evaluate..| |]; fold NONE; fold (left_of cv p).
     { repeat apply own_keep. apply Hx, elem_of_app. by left. }
     cbn [compare]. fold (left_of cv p). step; [repeat apply own_keep; apply Hx, elem_of_app; by left|]. split; [done|].
@@ -135,7 +126,8 @@ Section proof.
       - rewrite Es, elem_of_cons, elem_of_app, elem_of_cons. tauto.
       - intros ->. rewrite elem_of_app in Hnot'. destruct Hu as [[E3|?]|[E3|?]]; [|by apply Hnot'; left| |by apply Hnot'; right];
           apply Hnone; by rewrite <- E3. }
-    destruct (Hnear p (or_introl Hp)) as [Hpl%(left_of_in cv) Hp'], (Hnear n (or_intror Hn)) as [Hnl%(right_of_in cv) Hn'].
+    destruct (Hnear p (or_introl Hp)) as [Hpl%(end_of_in "first" "next" cv) Hp'], (Hnear n (or_intror Hn)) as [Hnl%(end_of_in "last" "previous" cv) Hn'];
+      [|names..].
     stores H. eapply owned_either; [evaluate..| |]; fold NONE; fold (left_of cv p).
     { apply Hx, elem_of_app. by left. }
     step. eapply owned_either; [evaluate..| |]; fold NONE; cbn [compare]; fold (left_of cv p) (right_of cv n).

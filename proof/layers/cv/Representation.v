@@ -1,5 +1,5 @@
 (** Condition variables: which cells a variable has, what they contain, and how both change when a thread comes, goes or is marked. *)
-From Ashlar Require Export lang.logic.Cells layers.cv.Waiters.
+From Ashlar Require Export lang.logic.Cells layers.queue.Sides layers.cv.Fifo.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 (** ** Which cells they are *)
@@ -29,21 +29,26 @@ Qed.
 Lemma cells_move cv l1 t l2 : cv_cells cv (l1 ++ t :: l2) ++ [place t] ≡ₚ cv_cells cv (l1 ++ l2) ++ place t :: link_cells t.
 Proof. unfold cv_cells. rewrite !bind_app, bind_cons. solve_Permutation. Qed.
 
-(** The cells that say what follows and what precedes. *)
-Lemma left_of_in cv p l : p ∈ NONE :: l -> left_of cv p ∈ cv_cells cv l.
-Proof. unfold left_of. intros [->|Hp]%elem_of_cons; [|destruct (p =? NONE); [|apply link_cell; [done|names]]]; apply head_cell; names. Qed.
-Lemma right_of_in cv n l : n ∈ NONE :: l -> right_of cv n ∈ cv_cells cv l.
-Proof. unfold right_of. intros [->|Hn]%elem_of_cons; [|destruct (n =? NONE); [|apply link_cell; [done|names]]]; apply head_cell; names. Qed.
-Lemma left_of_other cv p t f : p <> t \/ f <> "next"%string -> field_cell "cv_waiter" t f <> left_of cv p.
-Proof. unfold left_of, field_cell. destruct (p =? NONE); intros [?|?]; congruence. Qed.
-Lemma right_of_other cv n t f : n <> t \/ f <> "previous"%string -> field_cell "cv_waiter" t f <> right_of cv n.
-Proof. unfold right_of, field_cell. destruct (n =? NONE); intros [?|?]; congruence. Qed.
+(** The cells that say what follows thread [p], and what precedes it; for [NONE], what the first and the last are. *)
+Definition end_of (head link : string) (cv p : Z) : cell := if p =? NONE then field_cell "cv_queue" cv head else field_cell "cv_waiter" p link.
+Notation left_of := (end_of "first" "next").
+Notation right_of := (end_of "last" "previous").
+Lemma end_of_thread head link cv p : p <> NONE -> end_of head link cv p = field_cell "cv_waiter" p link.
+Proof. intros H%Z.eqb_neq. unfold end_of. by rewrite H. Qed.
+Lemma end_of_in head link cv p l : head ∈ (heads 0 0).*1 -> link ∈ link_names -> p ∈ NONE :: l -> end_of head link cv p ∈ cv_cells cv l.
+Proof. unfold end_of. intros Hh Hl [->|Hp]%elem_of_cons; [by apply head_cell|]. destruct (p =? NONE); [by apply head_cell|by apply link_cell]. Qed.
+Lemma end_of_other head link cv p t f : p <> t \/ f <> link -> field_cell "cv_waiter" t f <> end_of head link cv p.
+Proof. unfold end_of, field_cell. destruct (p =? NONE); intros [?|?]; congruence. Qed.
+Lemma end_of_inj head link cv p u : end_of head link cv p = end_of head link cv u -> p = u.
+Proof. unfold end_of, field_cell. destruct (Z.eqb_spec p NONE), (Z.eqb_spec u NONE); congruence. Qed.
 Lemma left_right cv p n : left_of cv p <> right_of cv n.
-Proof. unfold left_of, right_of, field_cell. destruct (p =? NONE), (n =? NONE); congruence. Qed.
-Lemma left_of_inj cv p u : left_of cv p = left_of cv u -> p = u.
-Proof. unfold left_of, field_cell. destruct (Z.eqb_spec p NONE), (Z.eqb_spec u NONE); congruence. Qed.
-Lemma right_of_inj cv n u : right_of cv n = right_of cv u -> n = u.
-Proof. unfold right_of, field_cell. destruct (Z.eqb_spec n NONE), (Z.eqb_spec u NONE); congruence. Qed.
+Proof. unfold end_of, field_cell. destruct (p =? NONE), (n =? NONE); congruence. Qed.
+(** The neighbours of a thread. *)
+Lemma neighbours l1 t l2 : t ∉ l1 -> t ∉ l2 -> after t (l1 ++ t :: l2) = first_or NONE l2 /\ before t (l1 ++ t :: l2) = last_or NONE l1.
+Proof.
+  intros H1 H2. split; [by apply after_split|]. unfold before. rewrite reverse_app, reverse_cons, <- (assoc_L (++)). simpl.
+  rewrite after_split by (by rewrite elem_of_reverse). apply first_or_reverse.
+Qed.
 
 (** ** What they contain *)
 Lemma cv_valid_none s : cv_valid s -> NONE ∉ threads s.
@@ -57,18 +62,19 @@ Proof.
 Qed.
 Definition marks (w : waiter) (d : mem) : Prop :=
   holds "cv_waiter" (thread w) [("blocked", Z.b2z (blocked w)); ("cancelled", Z.b2z (cancelled w))]%string d.
-Lemma cv_contents_linked cv s d : NONE ∉ threads s -> cv_contents cv s d <-> linked cv (threads s) d /\ forall w, w ∈ s -> marks w d.
+Lemma cv_contents_linked cv s d : NONE ∉ threads s -> cv_contents cv s d <->
+  (side (left_of cv) (threads s) d /\ side (right_of cv) (reverse (threads s)) d) /\ forall w, w ∈ s -> marks w d.
 Proof.
-  intros Hn. unfold cv_contents, linked, marks, holds, heads, links. rewrite !side_iff by (by rewrite ?elem_of_reverse). setoid_rewrite elem_of_reverse.
+  intros Hn. unfold cv_contents, marks, holds, heads, links. rewrite !side_iff by (by rewrite ?elem_of_reverse). setoid_rewrite elem_of_reverse.
   rewrite first_or_reverse. assert (forall P : Z -> Prop, (forall u, u ∈ threads s -> P u) <-> (forall w, w ∈ s -> P (thread w))) as Hs.
   { intros P. rewrite <- !Forall_forall. apply Forall_fmap. }
   rewrite !Hs. repeat setoid_rewrite Forall_cons. setoid_rewrite Forall_nil. cbn [fst snd].
   assert (forall w, w ∈ s -> thread w <> NONE) as Hne by (apply (Hs (fun u => u <> NONE)); by intros u Hu ->).
   split.
   - intros ((Hf & Hl & _) & Hw). split_and!; [done| |done| |intros w Hin; by destruct (Hw w Hin) as (_ & _ & ?)];
-      intros w Hin; rewrite ?left_of_thread, ?right_of_thread by auto; by apply Hw.
+      intros w Hin; rewrite end_of_thread by auto; by apply Hw.
   - intros (((Hf & Hnx) & Hl & Hp) & Hm). split_and!; [done..|]. intros w Hin. specialize (Hnx w Hin). specialize (Hp w Hin).
-    rewrite left_of_thread in Hnx by auto. rewrite right_of_thread in Hp by auto. by destruct (Hm w Hin) as (? & ? & _).
+    rewrite end_of_thread in Hnx, Hp by auto. by destruct (Hm w Hin) as (? & ? & _).
 Qed.
 (** Thread [t] comes or goes between [s1] and [s2]: two cells change besides its own. *)
 Lemma cv_replace cv s1 m m' s2 t d d' : cv_valid (s1 ++ s2) -> t ∉ NONE :: threads (s1 ++ s2) -> (forall w, w ∈ m ++ m' -> thread w = t) ->
@@ -91,20 +97,20 @@ Proof.
   assert (forall w, w ∈ m' -> d' !! left_of cv t = Some (after t (threads (s1 ++ m' ++ s2))) /\
     d' !! right_of cv t = Some (before t (threads (s1 ++ m' ++ s2))) /\ marks w d') as Hmine.
   { intros w Hw. pose proof (Hnew w Hw) as H. assert (thread w = t /\ t <> NONE) as [Et Ht'] by (apply Hu, elem_of_app; right; by apply (elem_of_list_fmap_1 thread)).
-    rewrite left_of_thread, right_of_thread by done. unfold marks. rewrite Et. by do 2 (apply Forall_cons in H as [? H]). }
+    rewrite !end_of_thread by done. unfold marks. rewrite Et. by do 2 (apply Forall_cons in H as [? H]). }
   unfold threads in *. rewrite !fmap_app in *. split; [split|].
   - apply (side_replace _ _ (thread <$> m) _ _ d); try done.
     + by intros u [-> _]%Hu.
-    + intros u Hin Hne. apply Honly; [by intros ?%left_of_inj|apply left_right|intros f; apply not_eq_sym, left_of_other; left; by intros ->].
+    + intros u Hin Hne. apply Honly; [by intros ?%end_of_inj|apply left_right|intros f; apply not_eq_sym, end_of_other; left; by intros ->].
     + intros u Hin. destruct (Hu u) as [-> _]; [apply elem_of_app; by right|]. apply elem_of_list_fmap in Hin as (w & _ & Hw). by apply (Hmine w).
   - apply (side_replace_back _ _ (thread <$> m) _ _ d); try done.
     + by intros u [-> _]%Hu.
-    + intros u Hin Hne. apply Honly; [apply not_eq_sym, left_right|by intros ?%right_of_inj|intros f; apply not_eq_sym, right_of_other; left; by intros ->].
+    + intros u Hin Hne. apply Honly; [apply not_eq_sym, left_right|by intros ?%end_of_inj|intros f; apply not_eq_sym, end_of_other; left; by intros ->].
     + intros u Hin. destruct (Hu u) as [-> _]; [apply elem_of_app; by right|]. apply elem_of_list_fmap in Hin as (w & _ & Hw). by apply (Hmine w).
   - intros w. rewrite !elem_of_app. intros Hw. assert (w ∈ m' \/ w ∈ s1 \/ w ∈ s2) as [Hin|Hold] by tauto; [by apply Hmine|].
     eapply holds_keep; [|apply Hmk; rewrite !elem_of_app; tauto]. intros f v Hf <-. apply Honly.
-    + apply left_of_other. right. intros ->. revert Hf. names.
-    + apply right_of_other. right. intros ->. revert Hf. names.
+    + apply end_of_other. right. intros ->. revert Hf. names.
+    + apply end_of_other. right. intros ->. revert Hf. names.
     + intros g. unfold field_cell. intros [= E _]. apply Ht. right. rewrite <- E, <- fmap_app. by apply (elem_of_list_fmap_1 thread), elem_of_app.
 Qed.
 (** A mark of thread [t] changes. *)

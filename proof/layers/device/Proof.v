@@ -1,7 +1,7 @@
 (** Devices: the C does what [Spec] says, on a table that the caller owns.
 
     No lock: start-up writes the table, on one CPU, and nothing writes it later. *)
-From Ashlar Require Export layers.device.Spec layers.device.Code lang.logic.Memory.
+From Ashlar Require Export layers.device.Spec layers.device.Code lang.logic.Memory lang.logic.Cells.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 (** The fields of a device have different names. *)
@@ -81,18 +81,11 @@ Section proof.
     triple "device_init" [] d (fun w d' => w = 0 /\ device_rep device_initial d').
   Proof using HM.
     intros Hx. enter device_init_code. step. step.
-    apply (owned_count _ _ _ _ _ _ (fun i r d1 => r = [i] /\ exactly device_cells d1 /\
-      forall j, 0 <= j < i -> holds "device" j (device_fields no_device) d1) 0); [lia| | | |].
-    { split_and!; [done..|lia]. }
-    { by intros i r d1 [-> _]. }
-    { intros i r d1 Hi (-> & Hx1 & Hdone). assert (0 <= i < NUM_DEVICE) as Hid by done. pose proof (device_present i d1 Hx1 Hid) as H.
-      repeat store_step H. rewrite wrap32_next by lia. split_and!; [done|by apply (device_exactly i no_device)|].
-      intros j Hj. destruct (decide (j = i)) as [->|Hne].
-      - apply (holds_stored "device" i (device_fields no_device)), device_names.
-      - apply (holds_store_other _ _ _ _ "device" i (device_fields no_device)); [congruence|apply Hdone; lia]. }
-    intros r d1 (-> & Hx1 & Hdone). split; [done|]. split_and!; [|done|].
+    apply (owned_fill _ _ _ "device" 0 NUM_DEVICE (device_fields no_device)); [done|done|intros i Hi; by apply device_present|].
+    split; [done|]. split_and!.
     - intros i. split; [by intros [x [Hi _]%device_initial_lookup]|]. intros Hi. exists no_device. by apply device_initial_lookup.
-    - intros i x [Hi ->]%device_initial_lookup. by apply Hdone.
+    - apply filled_exactly; [|done]. intros i f Hi Hf. by exists i, f.
+    - intros i x [Hi ->]%device_initial_lookup. by apply filled_holds; [|apply device_names].
   Qed.
   (** The device has what the caller gives; the others are as they were. *)
   Theorem device_define_triple s d i k b n p v s' : device_rep s d -> device_define s i k b n p = Some (v, s') ->

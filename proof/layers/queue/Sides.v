@@ -1,8 +1,8 @@
-(** Condition variables: the list of waiters in cells.
+(** Linked lists in cells, one direction at a time: what replacing a part of a list changes.
 
-    Forwards and backwards it is the same: one cell for each waiter, and that of the head for [NONE], which stands before all, say which
-    waiter is next. So [l1 ++ m ++ l2] becomes [l1 ++ m' ++ l2] by a store in each direction, besides what the cells of [m'] contain. *)
-From Ashlar Require Export layers.queue.Invariant layers.cv.Fifo.
+    Nothing here is about the objects of queues: [next] is the cell that says which thread comes next. For [NONE], which stands before
+    all threads, it is the cell of the head. So to replace a part is one store, besides those into the cells of its new threads. *)
+From Ashlar Require Export layers.queue.Invariant.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 (** ** What comes after a thread *)
@@ -22,11 +22,16 @@ Lemma first_or_reverse l : first_or NONE (reverse l) = last_or NONE l.
 Proof. destruct l as [|u l _] using rev_ind; [done|]. by rewrite reverse_snoc, last_or_app. Qed.
 Lemma last_or_reverse l : last_or NONE (reverse l) = first_or NONE l.
 Proof. by rewrite <- first_or_reverse, reverse_involutive. Qed.
-(** The neighbours of a thread. *)
-Lemma neighbours l1 t l2 : t ∉ l1 -> t ∉ l2 -> after t (l1 ++ t :: l2) = first_or NONE l2 /\ before t (l1 ++ t :: l2) = last_or NONE l1.
+(** A list is known from its first thread and from what comes after each. *)
+Lemma list_determined l0 l l' : NONE ∉ l -> NONE ∉ l' -> NoDup (l0 ++ l) -> NoDup (l0 ++ l') ->
+  (forall u, u ∈ l0 ++ l -> u ∈ l0 ++ l' -> after u (l0 ++ l) = after u (l0 ++ l')) -> first_or NONE l = first_or NONE l' -> l = l'.
 Proof.
-  intros H1 H2. split; [by apply after_split|]. unfold before. rewrite reverse_app, reverse_cons, <- (assoc_L (++)). simpl.
-  rewrite after_split by (by rewrite elem_of_reverse). apply first_or_reverse.
+  revert l0 l'. induction l as [|u l IH]; intros l0 [|u' l'] Hn Hn' Hd Hd' Ha Hf; simpl in Hf; subst; [done|by destruct Hn'; left|by destruct Hn; left|].
+  f_equal. apply not_elem_of_cons in Hn as [_ Hn], Hn' as [_ Hn'].
+  assert (forall l, NoDup (l0 ++ u' :: l) -> after u' (l0 ++ u' :: l) = first_or NONE l) as Hu.
+  { intros k Hk. apply after_split. rewrite <- Permutation_middle, NoDup_cons, elem_of_app in Hk; tauto. }
+  apply (IH (l0 ++ [u'])); [done|done|by rewrite <- (assoc_L (++))..|by rewrite <- !(assoc_L (++))|].
+  rewrite <- Hu, <- (Hu l') by done. apply Ha; apply elem_of_app; right; by left.
 Qed.
 
 (** ** One direction *)
@@ -54,9 +59,9 @@ Qed.
 Lemma side_replace_back next l1 m m' l2 d d' : NoDup (NONE :: l1 ++ l2) -> (forall u, u ∈ m ++ m' -> u ∉ NONE :: l1 ++ l2) ->
   side next (reverse (l1 ++ m ++ l2)) d -> (forall u, u ∈ NONE :: l1 ++ l2 -> u <> first_or NONE l2 -> d' !! next u = d !! next u) ->
   d' !! next (first_or NONE l2) = Some (last_or NONE (l1 ++ m')) ->
-  (forall u, u ∈ m' -> d' !! next u = Some (before u (l1 ++ m' ++ l2))) -> side next (reverse (l1 ++ m' ++ l2)) d'.
+  (forall u, u ∈ m' -> d' !! next u = Some (after u (reverse (l1 ++ m' ++ l2)))) -> side next (reverse (l1 ++ m' ++ l2)) d'.
 Proof.
-  unfold before. rewrite <- (first_or_reverse (l1 ++ m')), <- (last_or_reverse l2), !reverse_app, <- !(assoc_L (++)). intros Hn Hm Hd Hkeep Hlast Hnew.
+  rewrite <- (first_or_reverse (l1 ++ m')), <- (last_or_reverse l2), !reverse_app, <- !(assoc_L (++)). intros Hn Hm Hd Hkeep Hlast Hnew.
   assert (forall k : list Z, reverse k ≡ₚ k) as Hrev by apply reverse_Permutation.
   apply (side_replace _ _ (reverse m) _ _ d); try done.
   - by rewrite !Hrev, (comm (++)).
@@ -64,13 +69,3 @@ Proof.
   - intros u Hu. apply Hkeep. by rewrite !Hrev, (comm (++) l2) in Hu.
   - intros u Hu. apply Hnew. by rewrite Hrev in Hu.
 Qed.
-
-(** ** The two cells *)
-Definition left_of (cv p : Z) : cell := if p =? NONE then field_cell "cv_queue" cv "first" else field_cell "cv_waiter" p "next".
-Definition right_of (cv n : Z) : cell := if n =? NONE then field_cell "cv_queue" cv "last" else field_cell "cv_waiter" n "previous".
-Lemma left_of_thread cv p : p <> NONE -> left_of cv p = field_cell "cv_waiter" p "next".
-Proof. intros H%Z.eqb_neq. unfold left_of. by rewrite H. Qed.
-Lemma right_of_thread cv n : n <> NONE -> right_of cv n = field_cell "cv_waiter" n "previous".
-Proof. intros H%Z.eqb_neq. unfold right_of. by rewrite H. Qed.
-(** Both directions. *)
-Definition linked (cv : Z) (l : list Z) (d : mem) : Prop := side (left_of cv) l d /\ side (right_of cv) (reverse l) d.
