@@ -107,10 +107,15 @@ fn wrong_ones(
     Ok(())
 }
 
-/// Writes the page about mutants, or, if all were tried, compares it.
+/// Writes the page about mutants, or what it says of one layer; without `--write` it is compared, if all were tried.
 fn mutants_stand(options: &Options, project: &Project, page: &str, all: bool) -> Result<Option<Finding>, Error> {
     let path = project.root().join(pages::mutants::FILE);
     if options.write {
+        let old = std::fs::read_to_string(&path).unwrap_or_default();
+        let page = match &options.layer {
+            Some(layer) if !old.is_empty() => pages::mutants::refreshed(&old, page, layer),
+            _ => page.to_string(),
+        };
         std::fs::write(&path, page).map_err(|error| Error::unwritable(&path, error))?;
         return Ok(None);
     }
