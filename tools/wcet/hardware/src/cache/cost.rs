@@ -103,8 +103,17 @@ impl Outcome {
         }
         if let Some(scope) = verdict.persistent {
             let cycles = miss.cycles.saturating_sub(cache.latency);
-            let free = lines.iter().filter(|line| !cache.is_pinned(**line));
-            miss.charges.extend(free.map(|&line| Charge { scope, cache: index, line, cycles }));
+            // Only a miss here gets to a cache behind, and there is one for each entry of the scope. So what a cache behind charges
+            // for entries of the scope, or of one inside, is part of that miss. A larger scope is entered less often: its charge
+            // stays apart.
+            let nodes = |scope: usize| self.graph.scopes[scope].nodes.len();
+            let (once, further): (Vec<Charge>, Vec<Charge>) =
+                miss.charges.into_iter().partition(|charge| nodes(charge.scope) <= nodes(scope));
+            let behind =
+                |line: u64| once.iter().filter(|charge| charge.line == line).map(|charge| charge.cycles).sum::<u64>();
+            let free = lines.iter().copied().filter(|line| !cache.is_pinned(*line));
+            let here = free.map(|line| Charge { scope, cache: index, line, cycles: cycles + behind(line) });
+            miss.charges = further.into_iter().chain(here).collect();
             miss.cycles = cache.latency;
         }
         miss

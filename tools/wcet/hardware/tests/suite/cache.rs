@@ -93,6 +93,66 @@ fn a_second_level_keeps_what_the_first_loses() {
     assert_eq!(cost.charges, [Charge { scope: 0, cache: 1, line: 1, cycles: 90 }]);
 }
 
+/// Two levels, of which only the first keeps code from data.
+fn split() -> Machine {
+    let mut first = cache(Policy::Lru, 1, 1);
+    first.holds = Holds::Instructions;
+    let mut second = cache(Policy::Lru, 1, 1);
+    (second.name, second.level, second.latency) = ("l2".into(), 2, 10);
+    machine(vec![first, second])
+}
+
+/// Charges of all accesses, as they are paid: of those with one scope, cache and line the largest.
+fn paid(outcome: &Outcome, nodes: usize, graph: &Graph) -> BTreeMap<(usize, usize, u64), u64> {
+    let mut paid = BTreeMap::new();
+    for node in 0..nodes {
+        for access in 0..graph.nodes[node].accesses.len() {
+            for charge in outcome.cost(node, access).charges {
+                let cycles: &mut u64 = paid.entry((charge.scope, charge.cache, charge.line)).or_default();
+                *cycles = charge.cycles.max(*cycles);
+            }
+        }
+    }
+    paid
+}
+
+#[test]
+fn a_line_that_the_first_level_keeps_is_loaded_once_from_all() {
+    // By one branch code is fetched, then any data read, then the code is fetched again.
+    let any = Node {
+        accesses: vec![Access { kind: Kind::Read, target: Target::Anywhere, certain: true }],
+        ..Node::default()
+    };
+    let nodes = vec![fetches(&[]), fetches(&[1]), fetches(&[]), any, fetches(&[1])];
+    let edges = vec![(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)];
+    let graph = Graph { nodes, edges, entry: 0, scopes: vec![Scope { nodes: (0..5).collect() }] };
+    let outcome = analyse(&graph, &split());
+    // The second level keeps it at the first fetch, and not at the second.
+    assert_eq!((outcome.verdict(1, 0, 1).persistent, outcome.verdict(4, 0, 1).persistent), (Some(0), None));
+    // One of them comes from memory, whichever: no less, and not from the second level besides.
+    assert_eq!(paid(&outcome, 5, &graph), [((0, 0, 1), 100 - 1)].into());
+}
+
+#[test]
+fn a_line_that_the_first_level_loses_is_charged_by_each_level() {
+    // Inside a loop one line is fetched over and over, around it another in the same place: each time the inner loop is entered
+    // the first level misses, and the second level, which has room for both, only once.
+    let mut machine = split();
+    (machine.caches[1].ways, machine.caches[1].taken_as) = (2, 2);
+    let nodes = vec![fetches(&[]), fetches(&[2]), fetches(&[1]), fetches(&[])];
+    let edges = vec![(0, 1), (1, 2), (2, 2), (2, 1), (2, 3)];
+    let scopes = vec![Scope { nodes: vec![1, 2] }, Scope { nodes: vec![2] }];
+    let graph = Graph { nodes, edges, entry: 0, scopes };
+    let outcome = analyse(&graph, &machine);
+    let of_line = |line: u64| paid(&outcome, 4, &graph).into_iter().filter(move |((_, _, other), _)| *other == line);
+    assert_eq!(of_line(1).collect::<Vec<_>>(), [((0, 1, 1), 90), ((1, 0, 1), 9)]);
+    // Without room in the second level it comes from memory each time that the inner loop is entered.
+    let graph = Graph { nodes: graph.nodes, edges: graph.edges, entry: 0, scopes: graph.scopes };
+    let outcome = analyse(&graph, &split());
+    let of_line = paid(&outcome, 4, &graph).into_iter().filter(|((_, _, line), _)| *line == 1);
+    assert_eq!(of_line.collect::<Vec<_>>(), [((1, 0, 1), 99)]);
+}
+
 #[test]
 fn pinned_lines_hit_and_disturb_nothing() {
     let mut locked = cache(Policy::Lru, 2, 1);
