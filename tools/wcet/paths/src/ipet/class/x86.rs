@@ -71,12 +71,14 @@ fn system(instruction: &Instruction, decoded: &iced_x86::Instruction) -> Result<
         Iretq | Iretd | Sysretq | Sysret | Sysexit | Sysexitq => Class::ExceptionReturn,
         Ud0 | Ud1 | Ud2 | Int3 | Int => Class::ExceptionEntry,
         Syscall => Class::SystemCall,
-        Rdmsr | Xgetbv | Rdpmc | Rdfsbase | Rdgsbase => Class::ModelRegisterRead,
+        // A counter is such a register too, also where it has an instruction of its own; and swapgs exchanges two bases, of which
+        // one is in such a register: it reads no descriptor, and unlike a write of one it serializes nothing.
+        Rdmsr | Xgetbv | Rdpmc | Rdtsc | Rdtscp | Rdfsbase | Rdgsbase | Swapgs => Class::ModelRegisterRead,
         Wrmsr | Xsetbv | Wrfsbase | Wrgsbase => Class::ModelRegisterWrite,
         In | Insb | Insw | Insd => Class::PortRead,
         Out | Outsb | Outsw | Outsd => Class::PortWrite,
-        Cpuid | Rdtsc | Rdtscp => Class::Identify,
-        Lgdt | Lidt | Lldt | Ltr | Sgdt | Sidt | Sldt | Str | Swapgs | Verr | Verw => Class::Descriptor,
+        Cpuid => Class::Identify,
+        Lgdt | Lidt | Lldt | Ltr | Sgdt | Sidt | Sldt | Str | Verr | Verw => Class::Descriptor,
         Smsw => Class::CoprocessorRead,
         Lmsw | Clts => Class::CoprocessorWrite,
         Xsave | Xsave64 | Xsaveopt | Xsaveopt64 | Fxsave | Fxsave64 | Xrstor | Xrstor64 | Fxrstor | Fxrstor64 => {
@@ -85,7 +87,9 @@ fn system(instruction: &Instruction, decoded: &iced_x86::Instruction) -> Result<
         // Control and status words of the vector unit, and its registers all at once, without memory to save or restore.
         Fnstcw | Fnstsw | Stmxcsr => Class::StatusRead,
         Fldcw | Ldmxcsr => Class::StatusWrite,
-        Fninit | Emms | Vzeroupper => Class::CoprocessorWrite,
+        // It clears the upper halves of registers, and waits for nothing.
+        Vzeroupper => Class::StatusWrite,
+        Fninit | Emms => Class::CoprocessorWrite,
         Vmrun | Vmlaunch | Vmresume => Class::VmEntry,
         Vmload | Vmsave | Stgi | Clgi | Vmptrld | Vmptrst | Vmclear | Vmxon | Vmxoff => Class::VmState,
         Vmread | Vmwrite => Class::VmField,
@@ -159,6 +163,27 @@ mod tests {
     use wcet_binary::lift::Lifter;
     use wcet_binary::load::{Architecture, Program};
     use wcet_hardware::machine::Class;
+
+    /// What reads a register of the model costs as that, whatever its instruction; only what stops everything is an identification.
+    #[test]
+    fn counters_are_model_registers() {
+        let class = |code: &[u8]| {
+            let program = Program::from_code(Architecture::X86_64, 0x1000, code);
+            let instruction = Lifter::new(&program).unwrap().lift(0x1000).unwrap();
+            sort(&instruction).map(|sort| sort.class)
+        };
+        // rdtsc; rdtscp; rdmsr; swapgs.
+        for code in [&[0x0f, 0x31][..], &[0x0f, 0x01, 0xf9], &[0x0f, 0x32], &[0x0f, 0x01, 0xf8]] {
+            assert_eq!(class(code), Ok(Class::ModelRegisterRead));
+        }
+        // vzeroupper, which clears registers, and fninit, which serializes.
+        assert_eq!(class(&[0xc5, 0xf8, 0x77]), Ok(Class::StatusWrite));
+        assert_eq!(class(&[0xdb, 0xe3]), Ok(Class::CoprocessorWrite));
+        // cpuid; wrmsr; mov ds, which reads a descriptor.
+        assert_eq!(class(&[0x0f, 0xa2]), Ok(Class::Identify));
+        assert_eq!(class(&[0x0f, 0x30]), Ok(Class::ModelRegisterWrite));
+        assert_eq!(class(&[0x8e, 0xda]), Ok(Class::Descriptor));
+    }
 
     #[test]
     fn floating_point_has_classes_of_its_own() {
