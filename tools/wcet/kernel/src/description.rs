@@ -274,6 +274,10 @@ pub struct Preemption {
     /// Keeps a thread that was woken and has no time left. A response is that of a handler that has.
     #[serde(default)]
     pub parks: Option<String>,
+    /// Begins a time slice of the running thread, as a thread of its priority was woken. A response is that of a handler which is
+    /// more important than what runs.
+    #[serde(default)]
+    pub shares: Option<String>,
     /// Returns the thread that was woken and is to run next, or a number that stands for none. A response is that of a handler
     /// that is that thread.
     #[serde(default)]

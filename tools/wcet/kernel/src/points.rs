@@ -49,6 +49,8 @@ pub struct Points {
     pub serves: Option<u64>,
     /// Function that keeps a woken thread that has no time left.
     pub parks: Option<u64>,
+    /// Function that begins a time slice, as a woken thread is as important as the running one.
+    pub shares: Option<u64>,
     /// Function that returns the thread that was woken and is to run next, and its greatest answer that is one.
     pub woken: Option<(u64, u64)>,
     /// Where the number of a system call is known, and the register that holds it there.
@@ -186,6 +188,12 @@ impl Points {
         if let Some(symbol) = &description.preemption.parks {
             match lookup(program, symbol, "what keeps threads that have no time left") {
                 Ok(function) => points.parks = Some(function),
+                Err(error) => errors.push(error),
+            }
+        }
+        if let Some(symbol) = &description.preemption.shares {
+            match lookup(program, symbol, "what begins a time slice") {
+                Ok(function) => points.shares = Some(function),
                 Err(error) => errors.push(error),
             }
         }

@@ -121,16 +121,19 @@ pub(crate) fn into_service(kernel: &Kernel<'_>, expanded: &Expanded<'_>) -> BTre
     (0..expanded.edges.len()).filter(into).collect()
 }
 
-/// Edges by which the service of these interrupts keeps a woken thread that has no time left: that is not their handler, or
-/// there is no response to ask for.
-pub(crate) fn into_parking(kernel: &Kernel<'_>, expanded: &Expanded<'_>, interrupt: usize) -> BTreeSet<EdgeId> {
-    let Some((serves, parks)) = kernel.points.serves.zip(kernel.points.parks) else { return BTreeSet::new() };
-    if !kernel.description.vectors.interrupts[interrupt].has_handler() {
+/// Edges by which the service of these interrupts keeps a woken thread that has no time left, or lets it share the processor with
+/// what runs: that is not their handler, or there is no response to ask for. Alarms end slices and budgets too, so that a slice
+/// may begin in their service whoever is woken.
+pub(crate) fn into_waiting(kernel: &Kernel<'_>, expanded: &Expanded<'_>, interrupt: usize) -> BTreeSet<EdgeId> {
+    let Some(serves) = kernel.points.serves else { return BTreeSet::new() };
+    let described = &kernel.description.vectors.interrupts[interrupt];
+    if !described.has_handler() {
         return BTreeSet::new();
     }
+    let waits = [kernel.points.parks, kernel.points.shares.filter(|_| !described.alarms)];
     let begins = |node: NodeId| {
         let one = expanded.nodes[node];
-        one.block == 0 && expanded.contexts[one.context].function == parks
+        one.block == 0 && waits.contains(&Some(expanded.contexts[one.context].function))
     };
     let calls = |edge: &EdgeId| {
         let edge = expanded.edges[*edge];

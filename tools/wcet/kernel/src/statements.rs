@@ -63,6 +63,11 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
         found
             .push(format!("a response is that of a handler that has time left: {serves} does not call {parks} for it"));
     }
+    if let Some((serves, shares)) = description.preemption.serves.as_ref().zip(description.preemption.shares.as_ref()) {
+        found.push(format!(
+            "a response is that of a handler that is more important than what runs: {serves} does not call {shares} for it"
+        ));
+    }
     found.extend(description.preemption.woken.iter().map(Woken::says));
     let wakes: BTreeSet<String> = description.vectors.interrupts.iter().filter_map(Interrupt::says).collect();
     found.extend(wakes);

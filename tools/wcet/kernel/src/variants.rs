@@ -13,7 +13,7 @@ use crate::entry::{values, Entry, ANSWER};
 use crate::kernel::Kernel;
 use crate::lock_paths::Paths;
 use crate::points::End;
-use crate::service::{into_parking, into_service};
+use crate::service::{into_service, into_waiting};
 
 /// What a region costs if a certain interrupt is served in it, of all those of which something is known: by the interrupt, the
 /// edges that are not taken then.
@@ -27,7 +27,7 @@ pub(crate) fn serving(
     let one = |(interrupt, not_taken): (&usize, &BTreeSet<EdgeId>)| {
         let mut constraints = constraints.clone();
         constraints.dead.extend(not_taken);
-        constraints.dead.extend(into_parking(kernel, expanded, *interrupt));
+        constraints.dead.extend(into_waiting(kernel, expanded, *interrupt));
         let bound = prepared.bound(&constraints, &Options::default()).ok()?;
         let undecided = undecided(kernel, expanded, &constraints.dead);
         let (wcet_cycles, code) = (bound.wcet_cycles, code(expanded, &bound));
