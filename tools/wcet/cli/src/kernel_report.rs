@@ -267,7 +267,7 @@ fn made_of(kernel: &Kernel<'_>, found: &Whole) -> Vec<String> {
             response.closed_cycles,
             names(&response.closed),
             response.interrupt_cycles,
-            names(&[response.served].into_iter().chain(response.decided).collect::<Vec<_>>()),
+            names(&response.window.into_iter().chain([response.served]).chain(response.decided).collect::<Vec<_>>()),
             response.handler_cycles,
             names(&response.handler),
             response.direct_cycles

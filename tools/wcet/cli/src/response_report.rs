@@ -35,6 +35,7 @@ pub(crate) fn response_loops(kernel: &Kernel<'_>, found: &Whole) -> Vec<Response
         response
             .closed
             .iter()
+            .chain(&response.window)
             .chain([&response.served])
             .chain(&response.decided)
             .chain(&response.handler)

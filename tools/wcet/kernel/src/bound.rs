@@ -37,7 +37,13 @@ pub(crate) struct Rest {
 
 /// Bounds a region.
 pub fn analyse(kernel: &Kernel<'_>, region: &Region, machine: &Machine) -> Result<Analysed, Vec<Error>> {
-    let (first, rests) = begin(kernel, region, machine)?;
+    // An interrupt comes wherever the stack is: each place in a line is a case of its own, of which one is so.
+    if let (Kind::Inside, None) = (region.kind, region.below) {
+        let places = (0..machine.line()).step_by(8).map(|rest| Some((machine.line(), rest)));
+        let all: Result<Vec<_>, _> = places.map(|rest| begin(kernel, region, machine, rest)).collect();
+        return Ok(all?.into_iter().map(|(one, _)| one).reduce(Analysed::longer).unwrap_or_default());
+    }
+    let (first, rests) = begin(kernel, region, machine, None)?;
     let rests: Result<_, _> = rests.iter().map(|rest| handler(kernel, region, rest, machine)).collect();
     Ok(finish(first, rests?))
 }
@@ -48,13 +54,14 @@ pub(crate) fn begin(
     kernel: &Kernel<'_>,
     region: &Region,
     machine: &Machine,
+    rest: Option<(u64, u64)>,
 ) -> Result<(Analysed, Vec<Rest>), Vec<Error>> {
     let mut analysed = Analysed::default();
     let enters = matches!(region.kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt);
     let stops = if enters { kernel.handlers.clone() } else { BTreeSet::new() };
     let first = region.expand(&kernel.graph, &kernel.points, &region.chain, &stops)?;
     // That it interrupts a program is what the region is: what interrupts the kernel is another one.
-    let entry = Entry { below: region.below, frame: kernel.interrupted(region), ..Entry::default() };
+    let entry = Entry { below: region.below, frame: kernel.interrupted(region), rest, ..Entry::default() };
     let before = before_region(kernel, region);
     let values = part(kernel, region, &first, (&entry, &before), machine, &stops, &mut analysed);
     let handled = first.exits.iter().filter(|node| stops.contains(&first.block(**node).start()));

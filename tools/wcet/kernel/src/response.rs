@@ -5,7 +5,8 @@
 //!   interrupts out as well, until its own region ends. Threads go on wherever one has switched away: a switch leads to each of these
 //!   places. So if behind one of them another switch is reached before a window, nothing says that there is an end to it, and
 //!   there is no response ([`endless`] says where). If not, there is one switch between two windows.
-//! * *Interrupt*: the region in which it is taken, up to the switch to the handler's thread. The kernel may let in others that
+//! * *Interrupt*: the region in which it is taken, up to the switch to the handler's thread. Where it is taken in a window, or
+//!   ends a wait, what closes the window comes before that, a region of its own. The kernel may let in others that
 //!   wait before it decides who runs; then the region behind that window follows, in which it must decide before the next one.
 //! * *Handler*: that thread goes on, through windows of its own if it comes to some, until it is in its program. That the
 //!   handler is the most important thread, and that no interrupt comes but this one, is what a response is about: nothing is
@@ -32,6 +33,8 @@ pub struct Response {
     pub handler_cycles: u64,
     /// The region in which it arrives, and the one that a switch leads to.
     pub closed: Vec<usize>,
+    /// The one that closes the window in which it is taken, if it is.
+    pub window: Option<usize>,
     /// The one in which it is served.
     pub served: usize,
     /// The one in which it is decided who runs, if that is another.
@@ -377,11 +380,19 @@ impl Order<'_> {
                 kind => matches!(kind, Kind::Window | Kind::Idle),
             }
         };
+        // In the kernel it is taken in a window, which that closes.
+        let kind = |number: &usize| self.kernel.regions[*number].kind;
+        let closing: Option<Vec<Run>> =
+            (0..self.regions.len()).filter(|number| kind(number) == Kind::Inside).map(alone).collect();
+        let closing = closing?.into_iter().max();
         let serving = |number: usize| {
-            let cost = match question.interrupt {
+            let mut cost = match question.interrupt {
                 Some(interrupt) => costs.serving(number, interrupt)?,
                 None => costs.all(number)?,
             };
+            if kind(&number) != Kind::Interrupt {
+                cost = cost.saturating_add(closing.as_ref().map_or(0, |(cycles, _)| *cycles));
+            }
             // Others may be let in before it is decided who runs; then nothing is served there.
             let mut after: Option<Run> = Some((0, Vec::new()));
             let apart = question.interrupt.and_then(|interrupt| self.undecided_of[number].get(&interrupt));
@@ -395,6 +406,7 @@ impl Order<'_> {
         let (interrupt_cycles, served) =
             longest((0..self.regions.len()).filter(within).filter(serves).map(serving).collect())?;
         let (served, decided) = (*served.first()?, served.get(1).copied());
+        let window = closing.filter(|_| kind(&served) != Kind::Interrupt).and_then(|(_, run)| run.first().copied());
         let reaches_user = self.reaches_user();
         let handles = |number: &usize| match question.handler {
             Handler::Kernel => false,
@@ -417,6 +429,7 @@ impl Order<'_> {
             interrupt_cycles,
             handler_cycles,
             closed,
+            window,
             served,
             decided,
             handler,

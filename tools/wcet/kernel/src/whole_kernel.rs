@@ -82,7 +82,7 @@ pub fn whole(
         }
         // All system calls enter alike.
         if let std::collections::btree_map::Entry::Vacant(entry) = entries.entry(region.start) {
-            entry.insert(begin(kernel, region, machine)?);
+            entry.insert(begin(kernel, region, machine, None)?);
         }
         let (first, rests) = &entries[&region.start];
         let parts: Result<Vec<usize>, _> = rests

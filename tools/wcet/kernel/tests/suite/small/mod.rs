@@ -110,7 +110,16 @@ fn response_is_made_of_the_longest_regions_and_waits_of_their_locks() {
         };
         assert_eq!(response.closed_cycles, first + cycles(&response.closed[1..]));
         assert_eq!(response.handler_cycles, cycles(&response.handler));
-        assert_eq!(response.interrupt_cycles, cycles(&[response.served]));
+        let window: Vec<usize> = response.window.into_iter().collect();
+        assert_eq!(response.interrupt_cycles, cycles(&window) + cycles(&[response.served]));
+        // What is taken in a window closes that first.
+        let kind = |region: usize| kernel.regions[region].kind;
+        assert_eq!(response.window.is_some(), matches!(kind(response.served), Kind::Window | Kind::Idle));
+        let closing = (0..all.len()).filter(|one| kind(*one) == Kind::Inside).filter_map(|one| all[one].wcet_cycles);
+        let closing = closing.max().filter(|cycles| *cycles > 0).expect("interrupts come in windows");
+        for region in (0..all.len()).filter(|one| matches!(kind(*one), Kind::Window | Kind::Idle)) {
+            assert!(closing + cycles(&[region]) <= response.interrupt_cycles);
+        }
         let waiting = waiting(&all).expect("all are bounded");
         assert_eq!((waiting.cycles(1), waiting.cycles(3)), (0, 2 * 2 * longest));
     });
