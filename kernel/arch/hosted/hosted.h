@@ -32,6 +32,7 @@ uint64_t hosted_alarm_writes(void);  /* calls of arch_timer_arm since reset, on 
 
 /* ---- interrupts ---- */
 void hosted_raise(uint32_t cpu, uint32_t vector);
+void hosted_raise_next(uint32_t vector); /* on this CPU, when arch_interrupt_pending has returned the next time */
 uint32_t hosted_raised(uint32_t cpu, uint32_t vector); /* 1 if it is pending, else 0 */
 void hosted_lower(uint32_t cpu, uint32_t vector);
 uint32_t hosted_line_open(uint32_t line); /* 1 if routed and not masked */

@@ -19,6 +19,8 @@ static struct {
 } cpu_interrupts[NUM_CPU];
 static struct line lines[NUM_IRQ_LINE];
 static void (*on_idle)(uint32_t cpu);
+/* An interrupt that comes behind the next question whether one waits. */
+static _Thread_local uint32_t comes_next = NONE;
 
 void hosted_interrupts_reset(void)
 {
@@ -29,6 +31,7 @@ void hosted_interrupts_reset(void)
         lines[line] = (struct line){0};
     }
     on_idle = NULL;
+    comes_next = NONE;
 }
 
 void hosted_raise(uint32_t cpu, uint32_t vector)
@@ -49,12 +52,22 @@ uint32_t hosted_raised(uint32_t cpu, uint32_t vector)
     return __atomic_load_n(&cpu_interrupts[cpu].waiting, __ATOMIC_SEQ_CST) >> (vector - VECTOR_BASE) & 1;
 }
 
+void hosted_raise_next(uint32_t vector)
+{
+    comes_next = vector;
+}
+
 uint32_t arch_interrupt_pending(void)
 {
     if (hosted_alarm_due(hosted_cpu)) {
         hosted_raise(hosted_cpu, VECTOR_TIMER);
     }
-    return __atomic_load_n(&cpu_interrupts[hosted_cpu].waiting, __ATOMIC_SEQ_CST) != 0;
+    uint32_t pending = __atomic_load_n(&cpu_interrupts[hosted_cpu].waiting, __ATOMIC_SEQ_CST) != 0;
+    if (comes_next != NONE) {
+        hosted_raise(hosted_cpu, comes_next);
+        comes_next = NONE;
+    }
+    return pending;
 }
 
 uint32_t arch_interrupt_poll(void)

@@ -247,12 +247,14 @@ uint32_t process_copy_page(uint32_t child, uint64_t to, uint64_t from, uint32_t 
             status = process_copy_begin(child);
             if (status == STATUS_OK) {
                 mine = 1u;
+                status = STATUS_RESTART;
             }
+            pending = arch_interrupt_pending(); /* so that the first step and what comes before it are two regions */
         }
-        if (mine == 1u) {
+        if (mine == 1u && pending == 0u) {
             status = process_copy_step(child, to, p, from, prot);
+            pending = arch_interrupt_pending(); /* behind the last step, too, so that it and the end are two regions */
         }
-        pending = arch_interrupt_pending(); /* behind the last step, too, so that it and the end are two regions */
     }
     if (mine == 1u) {
         if (status != STATUS_OK && status != STATUS_RESTART) {

@@ -134,15 +134,28 @@ static void end_between_pieces(void)
 
 static uint32_t step(uint64_t to, uint64_t from)
 {
-    hosted_raise(0, VECTOR_SPURIOUS);
+    /* It asks behind the beginning and behind each step. */
+    hosted_raise_next(VECTOR_SPURIOUS);
     uint32_t status = process_copy_page(1, to, from, PROT_READ);
     hosted_lower(0, VECTOR_SPURIOUS);
     return status;
 }
 
+/* One that waits from the beginning on lets no step begin, and leaves the child to others. */
+static void waits_already(uint64_t to, uint64_t from)
+{
+    uint32_t frames = process_has_spare(1);
+    hosted_raise(0, VECTOR_SPURIOUS);
+    CHECK_EQUAL(process_copy_page(1, to, from, PROT_READ), STATUS_RESTART);
+    hosted_lower(0, VECTOR_SPURIOUS);
+    CHECK_EQUAL(process_has_spare(1), frames);
+    CHECK_EQUAL(process_being_built(1), 0);
+}
+
 /* Steps until so many pieces are filled. */
 static void begin(uint64_t to, uint64_t from, uint32_t words)
 {
+    waits_already(to, from);
     for (uint32_t steps = 0; process_has_spare(1) == 0 && steps < MANY; steps++) {
         CHECK_EQUAL(step(to, from), STATUS_RESTART);
     }

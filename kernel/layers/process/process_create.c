@@ -311,20 +311,27 @@ uint32_t process_create_steps(uint32_t p)
     uint32_t pending = 0u;
     while (status == STATUS_RESTART && pending == 0u) {
         status = process_build_enter(p);
+        /* Before a step, too, so that it and what comes before it are two regions. */
+        pending = arch_interrupt_pending();
         if (status == BUILDS_FIRST) {
-            /* It is asked between this step, which is the longest, and its end, too, so that these are two regions. */
-            uint32_t made = process_make(p);
-            pending = arch_interrupt_pending();
-            status = process_begin_leave(p, made);
-            if (pending != 0u) {
-                break;
+            uint32_t made = STATUS_RESTART;
+            if (pending == 0u) {
+                /* It is asked between this step, which is the longest, and its end, too. */
+                made = process_make(p);
+                pending = arch_interrupt_pending();
             }
+            status = process_begin_leave(p, made);
         } else if (status == BUILDS_NEXT) {
             uint32_t undone = process_being_undone(p);
-            uint32_t found = process_create_step(p);
+            uint32_t found = STATUS_RESTART;
+            if (pending == 0u) {
+                found = process_create_step(p);
+            }
             status = process_build_leave(p, undone, found);
         }
-        pending = arch_interrupt_pending();
+        if (pending == 0u) {
+            pending = arch_interrupt_pending();
+        }
     }
     return status;
 }

@@ -29,12 +29,7 @@ uint32_t syscall_process_create(uint32_t current)
         return ERR_BAD_SLOT;
     }
     uint32_t child = syscall_object(current);
-    uint32_t status = STATUS_RESTART;
-    /* Also before the first step, so that entry and step are two regions. */
-    uint32_t pending = arch_interrupt_pending();
-    if (pending == 0u) {
-        status = process_create_steps(child);
-    }
+    uint32_t status = process_create_steps(child);
     return status;
 }
 
@@ -57,11 +52,7 @@ uint32_t syscall_process_copy(uint32_t current)
         return ERR_BAD_ARGUMENT;
     }
     uint32_t child = syscall_object(current);
-    uint32_t status = STATUS_RESTART;
-    uint32_t pending = arch_interrupt_pending(); /* as in syscall_process_create */
-    if (pending == 0u) {
-        status = process_copy_page(child, to, from, (uint32_t)prot);
-    }
+    uint32_t status = process_copy_page(child, to, from, (uint32_t)prot);
     return status;
 }
 
