@@ -272,6 +272,13 @@ fn made_of(kernel: &Kernel<'_>, found: &Whole) -> Vec<String> {
             names(&response.handler),
             response.direct_cycles
         ));
+        said.extend(response.guest.iter().map(|(cycles, regions)| {
+            format!(
+                "left out above: an interrupt that comes between the last question before a guest is entered and that entry is \
+                 kept out until the region behind the guest's exit ends: up to {cycles} cycles until interrupts are open, in {}",
+                names(regions)
+            )
+        }));
     }
     if let Some(stack) = &found.stack {
         let (bytes, page) = (stack.bytes, kernel.description.stacks.bytes);

@@ -31,6 +31,8 @@ pub struct Analysed {
     pub ways: BTreeSet<Continuation>,
     /// What it takes at most to where it asks whether an interrupt waits; 0 if it does not ask.
     pub asking_cycles: u64,
+    /// The same to where it enters a guest.
+    pub entering_cycles: u64,
     /// Of a region behind such a question: what it is if the answer was that one waits.
     pub told: Option<Told>,
     /// Whether an interrupt is served.
@@ -118,6 +120,7 @@ impl Analysed {
         shorter.iter_mut().for_each(|one| (one.times, one.cycles) = (0, 0));
         self.wcet_cycles = cycles.map(|(mine, theirs)| mine.max(theirs));
         self.asking_cycles = self.asking_cycles.max(other.asking_cycles);
+        self.entering_cycles = self.entering_cycles.max(other.entering_cycles);
         self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine.max(theirs));
         self.holding = self.holding.take().zip(other.holding.take()).map(|(mine, theirs)| mine.or(theirs));
         // Of two ways no more is known than all they cost.
@@ -133,9 +136,12 @@ impl Analysed {
             serving.wcet_cycles = serving.wcet_cycles.saturating_add(self.wcet_cycles.unwrap_or(u64::MAX));
             serving.code.extend(&self.code);
         }
+        let before = self.wcet_cycles.unwrap_or(u64::MAX);
         if other.asking_cycles > 0 {
-            let before = self.wcet_cycles.unwrap_or(u64::MAX);
             self.asking_cycles = self.asking_cycles.max(other.asking_cycles.saturating_add(before));
+        }
+        if other.entering_cycles > 0 {
+            self.entering_cycles = self.entering_cycles.max(other.entering_cycles.saturating_add(before));
         }
         self.wcet_cycles = self.wcet_cycles.zip(other.wcet_cycles).map(|(mine, theirs)| mine + theirs);
         self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine + theirs);

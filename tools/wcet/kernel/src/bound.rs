@@ -163,6 +163,12 @@ fn part(
                         let asked = prepared.bound(&asking, &Options::default()).map(|one| one.wcet_cycles);
                         analysed.asking_cycles = asked.unwrap_or(bound.wcet_cycles);
                     }
+                    if analysed.ways.iter().any(|way| matches!(way, Continuation::On(End::Guest, _))) {
+                        let mut entering = constraints.clone();
+                        entering.dead.extend(elsewhere(kernel, expanded, End::Guest));
+                        let entered = prepared.bound(&entering, &Options::default()).map(|one| one.wcet_cycles);
+                        analysed.entering_cycles = entered.unwrap_or(bound.wcet_cycles);
+                    }
                     analysed.functions = functions(expanded, program, &bound);
                     analysed.calls = calls(expanded, &bound);
                     analysed.code = code(expanded, &bound);

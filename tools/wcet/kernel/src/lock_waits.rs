@@ -238,6 +238,11 @@ impl Costs for Waits<'_> {
         self.all(region)
     }
 
+    /// Nor where it enters a guest.
+    fn entering(&self, region: usize) -> Option<u64> {
+        self.all(region)
+    }
+
     fn serving(&self, region: usize, interrupt: usize) -> Option<u64> {
         let apart = self.regions[region].serving.get(&interrupt);
         apart.map(|serving| least(&self.one, &serving.taken, &serving.paths)).or(self.all(region))

@@ -3,7 +3,8 @@
 //! * *Closed*: the interrupt arrives in a region. That may end where it asks whether an interrupt waits; the region behind,
 //!   which is told so, asks no more, or there is no response. It may end in a switch; the thread that goes on then keeps
 //!   interrupts out as well, until its own region ends. Threads go on wherever one has switched away: a switch leads to each of these
-//!   places. So if behind one of them another switch is reached before a window, nothing says that there is an end to it, and
+//!   places. It may end in the entry into a guest, which a pending interrupt leaves at once; the region behind the guest's exit
+//!   then keeps interrupts out: that is told apart, as most systems run none. So if behind one of those places another switch is reached before a window, nothing says that there is an end to it, and
 //!   there is no response ([`endless`] says where). If not, there is one switch between two windows.
 //! * *Interrupt*: the region in which it is taken, up to the switch to the handler's thread. Where it is taken in a window, or
 //!   ends a wait, what closes the window comes before that, a region of its own. The kernel may let in others that
@@ -33,6 +34,9 @@ pub struct Response {
     pub handler_cycles: u64,
     /// The region in which it arrives, and the one that a switch leads to.
     pub closed: Vec<usize>,
+    /// The same where a guest is entered while the interrupt arrives, which it leaves at once, and those regions; None if no guest
+    /// is entered. `closed_cycles` covers that only where it is known which calls are made.
+    pub guest: Option<(u64, Vec<usize>)>,
     /// The one that closes the window in which it is taken, if it is.
     pub window: Option<usize>,
     /// The one in which it is served.
@@ -59,6 +63,8 @@ pub(crate) trait Costs {
     fn all(&self, region: usize) -> Option<u64>;
     /// Up to where it asks whether an interrupt waits.
     fn asking(&self, region: usize) -> Option<u64>;
+    /// Up to where it enters a guest.
+    fn entering(&self, region: usize) -> Option<u64>;
     /// If these interrupts are served in it.
     fn serving(&self, region: usize, interrupt: usize) -> Option<u64>;
     /// If none is served in it.
@@ -79,6 +85,10 @@ impl Costs for Cycles<'_> {
 
     fn asking(&self, region: usize) -> Option<u64> {
         Some(self.0[region].asking_cycles)
+    }
+
+    fn entering(&self, region: usize) -> Option<u64> {
+        Some(self.0[region].entering_cycles)
     }
 
     fn serving(&self, region: usize, interrupt: usize) -> Option<u64> {
@@ -128,6 +138,8 @@ pub(crate) struct Order<'a> {
     /// The regions behind the windows of each, where interrupts that wait are let in, and behind the places where they are
     /// asked for; None for one that is not known.
     behind: Vec<Vec<Next>>,
+    /// Those behind the guests that each enters.
+    guests: Vec<Vec<Next>>,
     /// The same if no interrupt is served in it.
     unserved: Vec<Vec<Next>>,
     /// Those that follow the service of an interrupt before it is decided who runs.
@@ -143,16 +155,18 @@ impl<'a> Order<'a> {
     fn new(kernel: &'a Kernel<'_>, regions: &'a [Analysed]) -> Order<'a> {
         let returning = Returning::new(&kernel.graph, &kernel.points);
         let after = |ways: &dyn Fn(&'a Analysed) -> &'a BTreeSet<Continuation>| -> Vec<Vec<Next>> {
-            regions.iter().map(|region| behind(kernel, &returning, ways(region))).collect()
+            regions.iter().map(|region| behind(kernel, &returning, ways(region), &INTERRUPTED)).collect()
         };
         let of = |region: &'a Analysed| -> BTreeMap<usize, Vec<Next>> {
             let serving = region.serving.iter();
-            serving.map(|(number, one)| (*number, behind(kernel, &returning, &one.undecided))).collect()
+            serving.map(|(number, one)| (*number, behind(kernel, &returning, &one.undecided, &INTERRUPTED))).collect()
         };
         let unserved = |region: &'a Analysed| region.unserved.as_ref().map_or(&region.ways, |one| &one.ways);
+        let guests = regions.iter().map(|region| behind(kernel, &returning, &region.ways, &[End::Guest]));
         Order {
             kernel,
             regions,
+            guests: guests.collect(),
             behind: after(&|region| &region.ways),
             unserved: after(&unserved),
             undecided: after(&|region| &region.undecided),
@@ -253,13 +267,19 @@ impl<'a> Order<'a> {
     }
 }
 
-/// The regions behind one's windows. A region that is the same for all callers does not distinguish them: what comes behind it is,
+/// Where a region ends and an interrupt is taken, or asked for.
+const INTERRUPTED: [End; 2] = [End::Window, End::Pending];
+
+/// The regions behind one's windows, or other ends. A region that is the same for all callers does not distinguish them: what comes behind it is,
 /// then, as with any of them.
-fn behind(kernel: &Kernel<'_>, returning: &Returning<'_>, ways: &BTreeSet<Continuation>) -> Vec<Next> {
+fn behind(kernel: &Kernel<'_>, returning: &Returning<'_>, ways: &BTreeSet<Continuation>, ends: &[End]) -> Vec<Next> {
     let entered = |kind| matches!(kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt | Kind::Inside);
     let mut found = Vec::new();
     for way in ways {
-        let Continuation::On(end @ (End::Window | End::Pending), chain) = way else { continue };
+        let Continuation::On(end, chain) = way else { continue };
+        if !ends.contains(end) {
+            continue;
+        }
         let chain = returning.shorten(chain);
         let of_any = kernel.regions.iter().enumerate();
         let of_any = of_any.filter(|(_, one)| !entered(one.kind) && ends_with(kernel, &one.chain, &chain));
@@ -371,7 +391,20 @@ impl Order<'_> {
             }
             Some(longest)
         };
-        let (closed_cycles, closed) = longest((0..self.regions.len()).filter(within).map(closed).collect())?;
+        // An interrupt that comes behind the last question before a guest is entered ends that guest's run at once.
+        let mut guests = Vec::new();
+        for number in (0..self.regions.len()).filter(within) {
+            for (_, next) in &self.guests[number] {
+                let (cycles, mut run) = closed((*next)?)?;
+                run.insert(0, number);
+                guests.push((cycles.saturating_add(costs.entering(number)?), run));
+            }
+        }
+        let guest = guests.into_iter().max();
+        let until_taken = longest((0..self.regions.len()).filter(within).map(closed).collect())?;
+        // A system that is known is known to run guests, or not to: of all that may, the time is told apart.
+        let also = guest.clone().filter(|_| question.within.is_some());
+        let (closed_cycles, closed) = also.into_iter().fold(until_taken, Run::max);
         // One that waits while a window opens, or that ends the idle loop's wait, is served behind it.
         let serves = |number: &usize| {
             let region = &self.kernel.regions[*number];
@@ -429,6 +462,7 @@ impl Order<'_> {
             interrupt_cycles,
             handler_cycles,
             closed,
+            guest,
             window,
             served,
             decided,
@@ -437,9 +471,9 @@ impl Order<'_> {
         })
     }
 
-    /// The regions behind one's windows and preemption points; None for one that is not known.
+    /// The regions behind one's windows, preemption points and guests; None for one that is not known.
     pub(crate) fn follows(&self, number: usize) -> impl Iterator<Item = Option<usize>> + '_ {
-        self.behind[number].iter().map(|(_, next)| *next)
+        self.behind[number].iter().chain(&self.guests[number]).map(|(_, next)| *next)
     }
 
     /// The regions in which a thread goes on that has switched to another at this place; None if there is none, though it

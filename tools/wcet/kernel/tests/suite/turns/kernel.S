@@ -14,6 +14,13 @@ handler:
     dec %ecx
     jne 3b
 #endif
+#ifdef GUEST
+    vmrun %rax              /* an interrupt that comes from here on ends the guest's run at once, */
+    mov $5000, %ecx         /* and waits for this */
+4:  imul %rcx, %rdx
+    dec %ecx
+    jne 4b
+#endif
     call window
 1:
 #ifdef ASKED_AGAIN

@@ -92,6 +92,26 @@ fn between_two_windows_there_is_one_switch() {
     }
 }
 
+/// An interrupt that comes between the last question and a guest's entry is kept out until the region behind the guest's exit ends.
+#[test]
+fn what_follows_a_guest_is_waited_for_by_who_came_before_it() {
+    with(&["-DGUEST"], |kernel, all| {
+        assert_eq!(endless(kernel, all), Default::default());
+        let of = |kind| (0..all.len()).find(|one| kernel.regions[*one].kind == kind).expect("there is one");
+        let (enters, left) = (of(Kind::Pending), of(Kind::Guest));
+        let entering = all[enters].entering_cycles;
+        assert!(entering > 0 && Some(entering) <= all[enters].wcet_cycles);
+        // No other region enters one, and the one behind a guest costs more than all others.
+        assert!((0..all.len()).all(|one| one == enters || all[one].entering_cycles == 0));
+        let behind = all[left].wcet_cycles.expect("a bound");
+        assert!((0..all.len()).all(|one| one == left || all[one].wcet_cycles < Some(behind)));
+        let response = response(kernel, all).expect("there is an end to it");
+        assert_eq!(response.guest, Some((entering + behind, vec![enters, left])));
+        assert!(response.closed_cycles >= behind);
+    });
+    with(&[], |kernel, all| assert_eq!(response(kernel, all).expect("there is an end to it").guest, None));
+}
+
 #[test]
 fn who_is_told_of_an_interrupt_does_no_more_work() {
     let closed = |macros: &[&str]| {
