@@ -123,7 +123,7 @@ pub(crate) fn into_service(kernel: &Kernel<'_>, expanded: &Expanded<'_>) -> BTre
 
 /// Edges by which the service of these interrupts keeps a woken thread that has no time left, or lets it share the processor with
 /// what runs: that is not their handler, or there is no response to ask for. Alarms end slices and budgets too, so that a slice
-/// may begin in their service whoever is woken.
+/// may begin in their service whichever thread is woken.
 pub(crate) fn into_waiting(kernel: &Kernel<'_>, expanded: &Expanded<'_>, interrupt: usize) -> BTreeSet<EdgeId> {
     let Some(serves) = kernel.points.serves else { return BTreeSet::new() };
     let described = &kernel.description.vectors.interrupts[interrupt];
