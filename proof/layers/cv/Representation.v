@@ -3,15 +3,14 @@ From Ashlar Require Export lang.logic.Cells layers.queue.Sides layers.cv.Fifo.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 (** ** Which cells they are *)
-Notation link_names := (links 0 0 (Waiter 0 false false)).*1.
 Lemma link_cell cv l t f : t ∈ l -> f ∈ link_names -> field_cell "cv_waiter" t f ∈ cv_cells cv l.
 Proof. intros Ht Hf. apply elem_of_app. right. apply elem_of_list_bind. exists t. split; [by apply elem_of_list_fmap_1|done]. Qed.
 Lemma own_cell t f : f ∈ "cv"%string :: link_names -> field_cell "cv_waiter" t f ∈ place t :: link_cells t.
 Proof. intros [->|Hf]%elem_of_cons; [by left|right; by apply elem_of_list_fmap_1]. Qed.
-Lemma head_cell cv l f : f ∈ (heads 0 0).*1 -> field_cell "cv_queue" cv f ∈ cv_cells cv l.
+Lemma head_cell cv l f : f ∈ head_names -> field_cell "cv_queue" cv f ∈ cv_cells cv l.
 Proof. intros Hf. apply elem_of_app. left. by apply elem_of_list_fmap_1. Qed.
 Lemma cv_cells_in cv l x : x ∈ cv_cells cv l ->
-  (exists f, f ∈ (heads 0 0).*1 /\ x = field_cell "cv_queue" cv f) \/ exists t f, t ∈ l /\ f ∈ link_names /\ x = field_cell "cv_waiter" t f.
+  (exists f, f ∈ head_names /\ x = field_cell "cv_queue" cv f) \/ exists t f, t ∈ l /\ f ∈ link_names /\ x = field_cell "cv_waiter" t f.
 Proof.
   intros [(f & -> & Hf)%elem_of_list_fmap|(t & (f & -> & Hf)%elem_of_list_fmap & Ht)%elem_of_list_bind]%elem_of_app; [left; eauto|right; eauto 6].
 Qed.
@@ -35,7 +34,7 @@ Notation left_of := (end_of "first" "next").
 Notation right_of := (end_of "last" "previous").
 Lemma end_of_thread head link cv p : p <> NONE -> end_of head link cv p = field_cell "cv_waiter" p link.
 Proof. intros H%Z.eqb_neq. unfold end_of. by rewrite H. Qed.
-Lemma end_of_in head link cv p l : head ∈ (heads 0 0).*1 -> link ∈ link_names -> p ∈ NONE :: l -> end_of head link cv p ∈ cv_cells cv l.
+Lemma end_of_in head link cv p l : head ∈ head_names -> link ∈ link_names -> p ∈ NONE :: l -> end_of head link cv p ∈ cv_cells cv l.
 Proof. unfold end_of. intros Hh Hl [->|Hp]%elem_of_cons; [by apply head_cell|]. destruct (p =? NONE); [by apply head_cell|by apply link_cell]. Qed.
 Lemma end_of_other head link cv p t f : p <> t \/ f <> link -> field_cell "cv_waiter" t f <> end_of head link cv p.
 Proof. unfold end_of, field_cell. destruct (p =? NONE); intros [?|?]; congruence. Qed.

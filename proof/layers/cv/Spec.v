@@ -45,11 +45,13 @@ Definition before (t : Z) (l : list Z) : Z := after t (reverse l).
 Definition links (next previous : Z) (w : waiter) : list (string * Z) :=
   [("next", next); ("previous", previous); ("blocked", Z.b2z (blocked w)); ("cancelled", Z.b2z (cancelled w))]%string.
 Definition heads (first last : Z) : list (string * Z) := [("first", first); ("last", last)]%string.
+Definition link_names : list string := ["next"; "previous"; "blocked"; "cancelled"]%string.
+Definition head_names : list string := ["first"; "last"]%string.
 
 (** Where thread [t] waits; its links and marks; the cells of variable [cv] while the threads [l] wait in it. *)
 Definition place (t : Z) : cell := field_cell "cv_waiter" t "cv".
-Definition link_cells (t : Z) : list cell := field_cell "cv_waiter" t <$> (links 0 0 (Waiter 0 false false)).*1.
-Definition head_cells (cv : Z) : list cell := field_cell "cv_queue" cv <$> (heads 0 0).*1.
+Definition link_cells (t : Z) : list cell := field_cell "cv_waiter" t <$> link_names.
+Definition head_cells (cv : Z) : list cell := field_cell "cv_queue" cv <$> head_names.
 Definition cv_cells (cv : Z) (l : list Z) : list cell := head_cells cv ++ (l ≫= link_cells).
 
 (** What they contain: a doubly linked list. *)

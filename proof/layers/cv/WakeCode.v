@@ -142,12 +142,12 @@ Section proof.
   Notation idle := (("cv", NONE) :: links NONE NONE (Waiter 0 false false))%string.
   Theorem cv_init_triple d : exactly all_cells d -> triple "cv_init" [] d (fun v d' => v = 0 /\ cv_initial d').
   Proof using HM.
-    intros Hx. assert (forall cv f, 0 <= cv < NUM_CV -> f ∈ (heads NONE NONE).*1 -> all_cells (field_cell "cv_queue" cv f)) as Hheads.
+    intros Hx. assert (forall cv f, 0 <= cv < NUM_CV -> f ∈ head_names -> all_cells (field_cell "cv_queue" cv f)) as Hheads.
     { intros cv f Hcv Hf. left. exists cv. split; [done|by apply elem_of_list_fmap_1]. }
     assert (forall t f, f ∈ idle.*1 -> field_cell "cv_waiter" t f ∈ place t :: link_cells t) as Hidle.
     { intros t f [->|Hf]%elem_of_cons; [by left|right; by apply elem_of_list_fmap_1]. }
     assert (forall t f, 0 <= t < NUM_THREAD -> f ∈ idle.*1 -> all_cells (field_cell "cv_waiter" t f)) as Hall by (intros t f Ht Hf; right; eauto).
-    pose proof (filled_exactly _ "cv_queue" _ NUM_CV d Hheads Hx) as Hx1. pose proof (filled_exactly _ "cv_waiter" _ NUM_THREAD _ Hall Hx1) as Hx2.
+    pose proof (filled_exactly _ "cv_queue" (heads NONE NONE) NUM_CV d Hheads Hx) as Hx1. pose proof (filled_exactly _ "cv_waiter" _ NUM_THREAD _ Hall Hx1) as Hx2.
     eapply triple_owned; [by apply HM|done|]. unfold cv_init_code. locals_simpl. do 3 step.
     apply (owned_fill _ _ _ "cv_queue" 0 NUM_CV (heads NONE NONE)); [done|done|intros cv Hcv; apply Forall_forall; intros f Hf; by apply Hx, Hheads|].
     do 2 step. apply (owned_fill _ _ _ "cv_waiter" 1 NUM_THREAD idle); [done|done|intros t Ht; apply Forall_forall; intros f Hf; by apply Hx1, Hall|].
