@@ -154,7 +154,7 @@ pub fn refreshed(old: &str, new: &str, layer: &str) -> String {
         }
     }
     let mut sections: Vec<&str> = parts.map(str::trim_end).collect();
-    match sections.iter().position(|section| named(&section)) {
+    match sections.iter().position(named) {
         Some(place) => sections[place] = section.trim_end(),
         None => sections.push(section.trim_end()),
     }
