@@ -24,9 +24,9 @@ Section steady.
     exists r, ready_threads (queues X) !! t = Some r /\ ready_state r = thread_is_blocked.
   (** Threads whose deadline is still to come sleep. *)
   Definition rested (X : cpu_state) : Prop := forall t, 0 <= t < NUM_THREAD -> is_Some (timeouts X !! t) -> sleeps t X.
-  (** The threads that the CPU's scheduler knows are the CPU's own, and each is in a queue or free for one. *)
+  (** The threads that the CPU's scheduler knows are the CPU's own, and each is in a queue or free for one; or it is blocked, and its node may be with what it waits for. *)
   Definition known_ours (s : ready) : Prop := forall t, (is_Some (ready_threads s !! t) <-> ours t) /\
-    (ours t -> t ∈ queue_free (ready_queues s) \/ exists q, in_queue s q t).
+    (ours t -> t ∈ queue_free (ready_queues s) \/ (exists q, in_queue s q t) \/ exists r, ready_threads s !! t = Some r /\ ready_state r = thread_is_blocked).
   Definition threads_ours (X : cpu_state) : Prop := known_ours (queues X).
   (** [to] is at work: it alone runs, the CPU's field [running] holds its level, and the time that passes is charged to whom it spends. A kept thread is at least as important. *)
   Record at_work (to : Z) (X : cpu_state) : Prop := {
@@ -114,8 +114,8 @@ Section steady.
     t ∈ queue_free (ready_queues q) \/ (exists p, in_queue q p t) -> known_ours s -> known_ours q.
   Proof using.
     intros Hm Ht Htq Hplace Ho u. destruct (Ho u) as [Hk Hp]. destruct (decide (u = t)) as [->|Hne].
-    - split; [|done]. by split; [intros _; apply Hk|].
-    - destruct (Hm u Hne) as (A & B & D). rewrite A, D. split; [done|]. intros [Hf|[p Hin]]%Hp; [by left|]. right. exists p. by apply B.
+    - split; [by split; [intros _; apply Hk|]|]. intros _. destruct Hplace as [Hf|Hin]; [by left|right; by left].
+    - destruct (Hm u Hne) as (A & B & D). rewrite A, D. split; [done|]. intros [Hf|[[p Hin]|Hb]]%Hp; [by left|right; left; exists p; by apply B|right; by right].
   Qed.
   Lemma put_back_waits self X X2 time q Y : steady self X -> accounts_valid X2 -> same_place X X2 -> sched_put_back cpu self time (queues X) = Some q ->
     (Y = set_queues q X2 /\ (time = true \/ self < NUM_CPU) \/ Y = parked self q X2 /\ time = false /\ NUM_CPU <= self) ->

@@ -39,7 +39,7 @@ Section start.
     assert (ready_state r <> thread_is_ready /\ ready_state r <> thread_is_parked /\ ready_state r <> thread_is_running /\ ready_state r <> thread_is_blocked) as (N1 & N2 & N3 & N4)
       by (destruct Hst as [-> | ->]; by split_and!).
     destruct (ok_placed _ _ _ Hok t r Hr) as (o & [_ Hq] & Hpl). destruct o as [q|]; [destruct Hpl as (_ & [[? _]|[? _]]); done|].
-    assert (t ∈ queue_free (ready_queues (queues X))) as Hf by (destruct Hplace as [Hf|[q Hin%Hq]]; done).
+    assert (t ∈ queue_free (ready_queues (queues X))) as Hf by (destruct Hplace as [Hf|[[q Hin%Hq]|(r' & Hr' & Hb')]]; [done..|]; rewrite Hr in Hr'; by injection Hr' as <-).
     assert (in_no_ready_queue cpu (queues X) t) as Hno.
     { apply Forall_forall. intros p _ Hin. apply in_ready_list, Hq in Hin. done. }
     split; [done|]. split; [done|]. pose proof (base_priority_bound X t) as Hp. set (p := base_priority X t) in *.

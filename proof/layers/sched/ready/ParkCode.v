@@ -16,20 +16,28 @@ Proof.
   - assert (u ∈ []) as Hin by (apply H; by left). by apply elem_of_nil in Hin.
 Qed.
 
-(** A thread is marked: its state's cell changes, and nothing else. *)
-Lemma marked_rep cpu s d t x s' : ready_rep cpu s d -> sched_mark s t x = Some s' -> ready_rep cpu s' (<[thread_state_cell t := x]> d).
+(** A thread that is in no queue is marked: its state's cell changes, and nothing else, wherever its node is. *)
+Lemma marked_nowhere cpu s d t x : ready_rep cpu s d -> is_Some (ready_threads s !! t) -> (forall q, ~ in_queue s q t) ->
+  ready_rep cpu (Ready (ready_queues s) (ready_mark t x (ready_threads s))) (<[thread_state_cell t := x]> d).
 Proof.
-  intros (Hv & dq & dm & dt & -> & Hd & Hd' & Hq & Hm & Ht) H. pose proof (sched_mark_valid cpu s Hv t x s' H) as Hv'.
-  destruct (mark_moves cpu s Hv t x s' H) as (Hmv & Eq & Hf & r & Hr & [_ Hs]).
+  intros (Hv & dq & dm & dt & -> & Hd & Hd' & Hq & Hm & Ht) [r Hr] Hno. set (s' := Ready (ready_queues s) (ready_mark t x (ready_threads s))).
+  assert (moves s t s') as Hmv.
+  { intros u Hu. split; [cbn; by apply ready_mark_other|]. split; [intros q|]; apply iff_refl. }
+  assert (ready_valid cpu s') as Hv'.
+  { apply (moves_valid cpu s Hv t s' Hmv); [apply Hv|by intros q| |intros p _ Hin; by destruct (Hno _ Hin)].
+    intros r' E. cbn in E. rewrite (ready_mark_same _ _ _ _ Hr) in E. injection E as <-. exact (ready_valid_priority cpu s Hv t r Hr). }
   destruct (proj2 Ht _ _ Hr) as [_ Hst]. apply map_disjoint_union_r in Hd as [Hqm Hqt].
   pose proof (ready_threads_mark _ _ t x Ht ltac:(by eexists)) as Ht'.
   destruct (write_third dq dm dt (thread_state_cell t) x) as (Edt & Hqt1 & Hmt1); [by eexists|done|done|].
-  rewrite Edt. assert (Es : ready_threads s' = ready_mark t x (ready_threads s)).
+  rewrite Edt, union_swap by done. apply ready_join; [done|done|by apply map_disjoint_union_r|exact Hq| |exact Ht'].
+  eapply ready_map_same; [|exact Hm]. apply (moves_same cpu s t s' Hmv); intros p _; apply Hno.
+Qed.
+Lemma marked_rep cpu s d t x s' : ready_rep cpu s d -> sched_mark s t x = Some s' -> ready_rep cpu s' (<[thread_state_cell t := x]> d).
+Proof.
+  intros Hrep H. pose proof (proj1 Hrep) as Hv. destruct (mark_moves cpu s Hv t x s' H) as (_ & _ & Hf & r & Hr & _).
+  assert (s' = Ready (ready_queues s) (ready_mark t x (ready_threads s))) as ->.
   { unfold sched_mark in H. rewrite Hr in H. case_bool_decide; [|done]. by injection H as <-. }
-  rewrite union_swap by done. apply ready_join; [done|done|by apply map_disjoint_union_r|by rewrite Eq| |by rewrite Es].
-  eapply ready_map_same; [|exact Hm]. apply (moves_same cpu s t s' Hmv).
-  - intros p _. by apply in_queue_free; [apply Hv|].
-  - intros p _ Hin. by apply Hs in Hin.
+  apply marked_nowhere; [done|by eexists|]. intros q. by apply in_queue_free; [apply Hv|].
 Qed.
 
 Section proof.
