@@ -5,7 +5,7 @@
 From Ashlar Require Export layers.notify.LockCode layers.notify.Guarded layers.sched.cpu.Switch machine.threads.Locking.
 Local Opaque gmap_lookup gmap_partial_alter.
 
-(** What a thread of processor [c] may call. *)
+(** What a thread may call. *)
 Definition notifies (f : string) (args : list Z) : Prop := exists n, 0 <= n < NUM_NOTIFICATION /\
   (f ∈ ["notify_poll"; "notify_pending"; "notify_watch"; "notify_unwatch"; "notify_open"; "notify_close"]%string /\ args = [n] \/ f = "notify_signal"%string /\ exists b, args = [n; b]).
 

@@ -7,7 +7,6 @@ From Ashlar Require Export machine.threads.Switching calculus.locks.Locks.
 Section locking.
   Context (quiet : cprim -> Prop) (kernel_entry : Z -> Z) (M : module) (cpu : nat).
   Context {H : Type} (hands : H -> Z -> mem -> Prop) (comes : H -> mem -> Prop) (guards : Z -> option (mem -> Prop)) (changes : Z -> mem -> mem -> Prop).
-  Notation switching := (switching quiet kernel_entry M cpu hands comes).
 
   Definition lock_closed {G : Type} (J : cfg -> G -> Prop) (calm : H -> G -> Prop) (holding : Z -> mem -> H -> G -> Prop) : Prop :=
     forall k guarded, guards k = Some guarded ->
@@ -21,7 +20,4 @@ Section locking.
       wp J s (fun r m g' => exists h' d', m = d' ∪ rest /\ d' ##ₘ rest /\ calm h' g' /\ Qn r h' d')
         (fun r m g' => exists h' d', m = d' ∪ rest /\ d' ##ₘ rest /\ calm h' g' /\ Qb r h' d')
         (fun v m g' => exists h' d', m = d' ∪ rest /\ d' ##ₘ rest /\ calm h' g' /\ Qr v h' d') r (d ∪ rest) g.
-
-  Lemma switching_locking s Qn Qb Qr r h d : switching s Qn Qb Qr r h d -> locking s Qn Qb Qr r h d.
-  Proof. intros Ho G J calm holding g rest HJ HE HS _. by apply Ho. Qed.
 End locking.

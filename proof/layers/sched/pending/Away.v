@@ -80,7 +80,7 @@ Section away.
     - exact Hrel.
     - intros u Hu H. destruct (Hrest u Hu H) as (H1 & H2 & H3 & H4). split; [exact H1|split; [exact H2|split; [cbn; apply elem_of_union; by right|exact H4]]].
   Qed.
-  (** So it may be woken, where its own deadline is not to come: the running thread goes on, and neither is lost. *)
+  (** The C. *)
   Context (quiet : cprim -> Prop) (kernel_entry : Z -> Z) (M : module) (timer : mem -> Prop).
   Context (HM : forall f fd, sched_module f = Some fd -> M f = Some fd).
   Context (HQ : forall f fd, queue_module f = Some fd -> M f = Some fd).
